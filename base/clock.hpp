@@ -1,0 +1,27 @@
+// Time as the kernels see it: nanoseconds of the monotonic clock of this host. Kernels get `now` as an argument;
+// only shells call monotonic_now(). Comparable between processes of one host, never between hosts.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace troupe {
+
+using Duration = std::chrono::nanoseconds;
+struct MonotonicClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<MonotonicClock>;
+  static constexpr bool is_steady = true;
+  static time_point now();
+};
+using Time = MonotonicClock::time_point;
+
+inline Time monotonic_now() { return MonotonicClock::now(); }
+inline double to_ms(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+/// Nanoseconds since 1970 for logs and files; never for a decision.
+std::int64_t wall_clock_ns();
+
+} // namespace troupe
