@@ -65,17 +65,24 @@ struct WorkersSettings {
 
 enum class DataOrder : std::uint8_t { permuted }; // blocks and leased are refused by the parser until they are there
 
+/// Column of a CSV row that is the field "label" (i32); the others are "features" (f32).
+enum class LabelAt : std::uint8_t { none, first, last };
+
 struct DataSettings {
   std::string path;
   DataOrder order = DataOrder::permuted;
+  LabelAt label = LabelAt::last;
+  double scale = 1;              ///< features are multiplied by it
+  std::uint64_t test = 0;        ///< rows kept out of training, evenly over the labels: the evaluation data
+  std::uint64_t split_seed = 1;  ///< which rows those are
   friend bool operator==(const DataSettings&, const DataSettings&) = default;
-  TROUPE_FIELDS(path, order)
+  TROUPE_FIELDS(path, order, label, scale, test, split_seed)
 };
 
 enum class MetricMode : std::uint8_t { max, min };
 
 struct EvaluationSettings {
-  std::string path;           ///< evaluation data; empty: no evaluation
+  std::string path;           ///< evaluation data, all rows; empty: the `data.test` rows of data.path, if any
   Cadence every;              ///< automatic: at the end of each epoch. The last step is always evaluated
   std::string metric;         ///< that decides which version is the best; empty: none
   MetricMode mode = MetricMode::max;
@@ -96,45 +103,54 @@ struct CheckpointSettings {
   TROUPE_FIELDS(dir, local, every, snapshot_every, keep, slots, peer_copies)
 };
 
-/// Budgets: at most so many failures of the class within `window` in the whole job, then it fails.
+/// "3 per 60s": so many failures of a class within `window`, counted over the whole job; one more fails it.
+struct FailureBudget {
+  std::uint32_t restarts = 0;
+  Duration window = std::chrono::seconds(60);
+  friend bool operator==(const FailureBudget&, const FailureBudget&) = default;
+  TROUPE_FIELDS(restarts, window)
+};
+
+/// Budgets are named after FailureClass; startup has none, it is never retried.
 struct RecoverySettings {
   std::string strategy = "respawn";
   Duration hold = std::chrono::milliseconds(200); ///< how long `respawn` waits for the replacement; 0: go on at once
-  Duration window = std::chrono::seconds(60);
-  Duration backoff = std::chrono::milliseconds(100);    ///< before the 2nd restart of a slot in the window; doubles
-  Duration backoff_max = std::chrono::seconds(5);
-  std::uint32_t budget_exception = 3;
-  std::uint32_t budget_out_of_memory = 3;
-  std::uint32_t budget_signal = 20;
-  std::uint32_t budget_hang = 3;
-  std::uint32_t budget_silent = 10;
-  std::uint32_t budget_node_loss = 10;
-  std::uint32_t budget_partition = 10;
-  std::uint32_t budget_notice = 1000;
-  std::uint32_t budget_communicator = 10;
-  std::uint32_t budget_corrupt_data = 3;
+  Duration backoff = std::chrono::milliseconds(100); ///< before another restart of a life that reached no step; doubles
+  Duration backoff_most = std::chrono::seconds(10);
+  FailureBudget budget_exception{.restarts = 3};
+  FailureBudget budget_out_of_memory{.restarts = 3};
+  FailureBudget budget_signal{.restarts = 50};
+  FailureBudget budget_hang{.restarts = 5, .window = std::chrono::minutes(10)};
+  FailureBudget budget_silent{.restarts = 20};
+  FailureBudget budget_node_loss{.restarts = 100};
+  FailureBudget budget_partition{.restarts = 100};
+  FailureBudget budget_notice{.restarts = 1000};
+  FailureBudget budget_communicator{.restarts = 10};
+  FailureBudget budget_corrupt_data{.restarts = 3, .window = std::chrono::minutes(10)};
   friend bool operator==(const RecoverySettings&, const RecoverySettings&) = default;
-  TROUPE_FIELDS(strategy, hold, window, backoff, backoff_max, budget_exception, budget_out_of_memory, budget_signal,
+  TROUPE_FIELDS(strategy, hold, backoff, backoff_most, budget_exception, budget_out_of_memory, budget_signal,
                 budget_hang, budget_silent, budget_node_loss, budget_partition, budget_notice, budget_communicator,
                 budget_corrupt_data)
 };
 
+/// As `Limits` of actors/kernel/settings.hpp, and `request`.
 struct LimitsSettings {
   Duration heartbeat = std::chrono::milliseconds(100);
   Duration lost_after = std::chrono::seconds(1);
   Duration hang = std::chrono::seconds(30);        ///< without progress; also at least 10 median steps
-  Duration startup = std::chrono::minutes(2);      ///< from exec to a built trainer
-  Duration connect = std::chrono::seconds(10);     ///< from the plan to all members in the generation
-  Duration restore = std::chrono::minutes(5);
+  Duration build = std::chrono::minutes(10);       ///< from exec to a built trainer
+  Duration gather = std::chrono::seconds(60);      ///< for `workers.start` workers at the start
   Duration drain = std::chrono::seconds(30);       ///< a survivor's way to its boundary
+  Duration form = std::chrono::seconds(60);        ///< from the plan to all members running
+  Duration retire = std::chrono::seconds(30);      ///< a worker that is no longer wanted, to leave its generation
   Duration stop = std::chrono::seconds(5);         ///< asked to leave, until killed
-  Duration save = std::chrono::minutes(10);
+  Duration save = std::chrono::seconds(120);
   Duration request = std::chrono::seconds(5);      ///< any request between processes
   Duration below_min = std::chrono::minutes(10);
   Duration node_grace = std::chrono::seconds(10);
   Duration master_grace = std::chrono::seconds(60);
   friend bool operator==(const LimitsSettings&, const LimitsSettings&) = default;
-  TROUPE_FIELDS(heartbeat, lost_after, hang, startup, connect, restore, drain, stop, save, request, below_min,
+  TROUPE_FIELDS(heartbeat, lost_after, hang, build, gather, drain, form, retire, stop, save, request, below_min,
                 node_grace, master_grace)
 };
 
@@ -203,6 +219,10 @@ constexpr std::string_view to_string(NonFinite v) {
   return names[static_cast<unsigned>(v)];
 }
 constexpr std::string_view to_string(DataOrder) { return "permuted"; }
+constexpr std::string_view to_string(LabelAt v) {
+  constexpr std::string_view names[] = {"none", "first", "last"};
+  return names[static_cast<unsigned>(v)];
+}
 constexpr std::string_view to_string(MetricMode v) { return v == MetricMode::max ? "max" : "min"; }
 constexpr std::string_view to_string(CommBackend v) { return v == CommBackend::automatic ? "automatic" : "host"; }
 constexpr std::string_view to_string(ParametersMode) { return "all_reduce"; } // written "all-reduce"
@@ -213,6 +233,7 @@ constexpr std::string_view to_string(TrainerValueKind v) {
 constexpr std::size_t enum_count(CadenceKind) { return 5; }
 constexpr std::size_t enum_count(NonFinite) { return 3; }
 constexpr std::size_t enum_count(DataOrder) { return 1; }
+constexpr std::size_t enum_count(LabelAt) { return 3; }
 constexpr std::size_t enum_count(MetricMode) { return 2; }
 constexpr std::size_t enum_count(CommBackend) { return 2; }
 constexpr std::size_t enum_count(ParametersMode) { return 1; }
