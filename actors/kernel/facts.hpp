@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/piece_key.hpp"
 #include "base/reflect.hpp"
 #include "troupe/ids.hpp"
 
@@ -11,14 +12,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// Version of the state and the generation whose step made it. Build gives (0, 0).
-struct PieceKey {
-  Step step;
-  Generation generation;
-  friend constexpr auto operator<=>(const PieceKey&, const PieceKey&) = default;
-  TROUPE_FIELDS(step, generation)
-};
 
 enum class Tier : std::uint8_t { live, previous, staging, snapshot, peer_copy, checkpoint };
 
@@ -100,12 +93,15 @@ struct SlotFact {
   Failure failure;
   Milestones times;
   std::string restore_source;       ///< "local", "worker 2", "snapshot", "checkpoint": of the last restore
+  std::int32_t dead_rank = -1;      ///< rank of `generation` whose life-lock was found dead when it drained; -1: none
+  std::string cause;                ///< why it drained
   friend bool operator==(const SlotFact&, const SlotFact&) = default;
   TROUPE_FIELDS(slot, incarnation, pid, phase, generation, step, model_digest, layout, holdings, failure, times,
-                restore_source)
+                restore_source, dead_rank, cause)
 };
 
 struct NodeReport {
+  static constexpr std::string_view tag = "node_report";
   NodeId node;
   Incarnation agent;               ///< life of the node process
   Term term;                       ///< master this is said to

@@ -2,6 +2,8 @@
 // is stable for one incarnation of the worker. Copying a view copies no elements. The runtime owns the memory.
 #pragma once
 
+#include "troupe/dtype.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +13,6 @@
 
 namespace troupe {
 
-enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, u8 };
 enum class Place : std::uint8_t { host, device };
 
 std::size_t size_of(DType dtype);
