@@ -14,17 +14,19 @@ namespace troupe {
 class ConfigError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
+  ~ConfigError() override; // this and its like below live in libtroupe, so that type and vtable exist once
 };
 
 /// Thrown by a part of the interface that this version does not have yet.
 class NotYet : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
+  ~NotYet() override;
 };
 
 class Config {
 public:
-  virtual ~Config() = default;
+  virtual ~Config();
   virtual bool has(std::string_view key) const = 0;
   virtual std::int64_t integer(std::string_view key, std::int64_t fallback) const = 0;
   virtual double number(std::string_view key, double fallback) const = 0;

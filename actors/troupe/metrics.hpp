@@ -9,7 +9,7 @@ namespace troupe {
 
 class Metrics {
 public:
-  virtual ~Metrics() = default;
+  virtual ~Metrics();
   /// In `evaluate`: adds to a metric. At most 16 names, each at most 40 characters, the same on every call.
   virtual void add(std::string_view name, double sum, double weight) = 0;
   /// In `on_metrics`: sum / weight. Throws std::out_of_range for an unknown name.

@@ -38,7 +38,7 @@ private:
 
 class Model {
 public:
-  virtual ~Model() = default;
+  virtual ~Model();
 
   // Registration: only inside Trainer::build. All throw std::invalid_argument for an empty or repeated name, a name
   // that starts with "troupe/", a negative size, and NotYet for a place or dtype that this version cannot hold.

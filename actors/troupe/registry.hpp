@@ -24,7 +24,7 @@ struct ModuleMessage {
 /// What an actor may do. Valid as long as the actor lives; its own thread only.
 class ActorContext {
 public:
-  virtual ~ActorContext() = default;
+  virtual ~ActorContext();
   virtual std::uint64_t incarnation() const = 0; ///< 1 for the first life, then counting up
   /// Sends to an actor of the module by name, in the same process. Lost when that actor is down.
   virtual void send(std::string_view actor, ModuleMessage message) = 0;
@@ -36,7 +36,7 @@ public:
 
 class ModuleActor {
 public:
-  virtual ~ModuleActor() = default;
+  virtual ~ModuleActor();
   virtual void start(ActorContext&) {}
   /// An exception ends this life; the supervisor answers by the restart rule.
   virtual void on_message(ActorContext&, const ModuleMessage&) = 0;
@@ -55,7 +55,7 @@ struct ActorSpec {
 
 class Registry {
 public:
-  virtual ~Registry() = default;
+  virtual ~Registry();
   /// Throws std::invalid_argument for an empty or repeated name.
   virtual void actor(ActorSpec spec) = 0;
 };

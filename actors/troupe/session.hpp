@@ -20,7 +20,7 @@ namespace troupe {
 
 class Session {
 public:
-  virtual ~Session() = default;
+  virtual ~Session();
 
   virtual bool begin() = 0;
   virtual std::span<const VirtualWorker> virtual_workers() const = 0; ///< this worker's block in this step and phase

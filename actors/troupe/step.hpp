@@ -19,7 +19,7 @@ struct Loss {
 /// The samples of one virtual worker in one step, or of one block of an evaluation.
 class Batch {
 public:
-  virtual ~Batch() = default;
+  virtual ~Batch();
   virtual Step step() const = 0;
   virtual std::uint64_t epoch() const = 0;                ///< epoch of the first sample
   virtual std::uint32_t phase() const = 0;                ///< index into Trainer::phases(); 0 without phases
@@ -38,7 +38,7 @@ public:
 /// In `gradient`: zeroed tensors to add to. In `update`: the mean.
 class Gradients {
 public:
-  virtual ~Gradients() = default;
+  virtual ~Gradients();
   /// Gradient of a parameter, its shape, f32. Throws std::out_of_range for an unknown name.
   virtual Tensor of(std::string_view parameter) = 0;
   virtual ConstTensor of(std::string_view parameter) const = 0;
@@ -55,7 +55,7 @@ public:
 
 class StepInfo {
 public:
-  virtual ~StepInfo() = default;
+  virtual ~StepInfo();
   virtual Step step() const = 0;
   virtual std::uint64_t epoch() const = 0;           ///< epoch of the step's first sample
   virtual std::uint64_t position() const = 0;        ///< samples consumed before this step

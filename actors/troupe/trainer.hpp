@@ -16,7 +16,7 @@ namespace troupe {
 
 class Trainer {
 public:
-  virtual ~Trainer() = default;
+  virtual ~Trainer();
 
   /// Registers and initialises the state. Must do the same in every process.
   virtual void build(Model& model, const Config& config) = 0;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "actors/kernel/orders.hpp"
+#include "checkpoint/slot_bank.hpp"
 #include "comm/communicator.hpp"
 
 #include <cstdint>
@@ -18,17 +19,13 @@
 
 namespace troupe {
 
-class SlotBank; // checkpoint/slot_bank.hpp
+using checkpoint::BankLayout;
+using checkpoint::SlotBank;
 
 /// What the engine needs memory and a segment for. Known once the trainer is built, the same in every worker.
-struct PieceSpec {
-  std::string name;
-  std::uint64_t bytes = 0;
-};
-
 struct StateLayout {
-  std::uint64_t hash = 0;            ///< of names, shapes, dtypes, V and phases: must agree among members
-  std::vector<PieceSpec> pieces;     ///< of a version, in the order they lie in a slot; runtime's own ("troupe/…") last
+  std::uint64_t hash = 0;            ///< of the bank's layout, kinds of state, V and phases: must agree among members
+  BankLayout bank;                   ///< pieces of a version; the runtime's own ("troupe/…") do not count for the digest
   std::uint64_t leaf_floats = 0;     ///< the communicator's leaf(v)
   std::uint64_t leaf_doubles = 0;    ///< leaf_f64(v)
   std::uint64_t attachment_bytes = 0;///< attachment(v), a multiple of 64
