@@ -2,21 +2,11 @@
 // only shells call monotonic_now(). Comparable between processes of one host, never between hosts.
 #pragma once
 
-#include <chrono>
+#include "troupe/time.hpp"
+
 #include <cstdint>
 
 namespace troupe {
-
-using Duration = std::chrono::nanoseconds;
-struct MonotonicClock {
-  using duration = Duration;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<MonotonicClock>;
-  static constexpr bool is_steady = true;
-  static time_point now();
-};
-using Time = MonotonicClock::time_point;
 
 inline Time monotonic_now() { return MonotonicClock::now(); }
 inline double to_ms(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }

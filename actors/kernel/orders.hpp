@@ -48,6 +48,7 @@ struct Source {
 };
 
 struct Plan {
+  static constexpr std::string_view tag = "plan";
   Generation generation;
   Generation previous;            ///< generation whose members drained for this one; 0 at the start
   PieceKey resume;                ///< newest version that every piece has a holder for; (0, 0): as built
@@ -66,6 +67,8 @@ enum class GenerationCommand : std::uint8_t {
 };
 
 struct GenerationOrder {
+  static constexpr std::string_view tag = "generation_order";
+  static constexpr bool external = true;
   Term term;
   std::uint64_t sequence = 0;
   GenerationCommand command = GenerationCommand::none;
@@ -86,6 +89,8 @@ struct SlotOrder {
 };
 
 struct SlotsOrder {
+  static constexpr std::string_view tag = "slots_order";
+  static constexpr bool external = true;
   Term term;
   std::uint64_t sequence = 0;
   NodeId node;
@@ -96,6 +101,8 @@ struct SlotsOrder {
 
 /// A request to write a checkpoint of the first version >= `at_least`.
 struct SaveOrder {
+  static constexpr std::string_view tag = "save_order";
+  static constexpr bool external = true;
   Term term;
   std::uint64_t request = 0; ///< counts up; 0: none
   WorkerKey from;            ///< member whose state is written

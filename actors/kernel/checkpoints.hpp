@@ -1,0 +1,118 @@
+// When a checkpoint is written, of whose memory, which are kept, and when the job may end. One save at a time; the best
+// version is kept beside the newest ones. Invariants:
+//   - a request number is used once, also over restarts; an answer to an older request is only noted as a file;
+//   - a checkpoint is deleted only when a newer valid one is durable, or when it is void;
+//   - the job's end is said (StopAll) only after the last save ended, well or not.
+#pragma once
+
+#include "actors/kernel/recovery.hpp"
+
+namespace troupe {
+
+/// How a save ended, or (request 0) that the engine had a version of its own wish written.
+struct Persisted {
+  static constexpr std::string_view tag = "persisted";
+  std::uint64_t request = 0;
+  bool ok = false;
+  PieceKey key;
+  std::uint64_t digest = 0;
+  std::string path;
+  bool best = false;
+  Duration took{};
+  std::string error;
+  friend bool operator==(const Persisted&, const Persisted&) = default;
+  TROUPE_FIELDS(request, ok, key, digest, path, best, took, error)
+};
+
+/// What lies in the checkpoint directory, whole: once after every start of the master.
+struct CheckpointsListed {
+  static constexpr std::string_view tag = "checkpoints_listed";
+  std::vector<FoundCheckpoint> checkpoints;
+  friend bool operator==(const CheckpointsListed&, const CheckpointsListed&) = default;
+  TROUPE_FIELDS(checkpoints)
+};
+
+/// `troupe save`, or anybody's wish.
+struct SaveRequest {
+  static constexpr std::string_view tag = "save_request";
+  std::string reason;
+  friend bool operator==(const SaveRequest&, const SaveRequest&) = default;
+  TROUPE_FIELDS(reason)
+};
+
+/// `troupe stop`, SIGINT, SIGTERM: end the job unfinished, after a save if wanted and possible.
+struct StopRequest {
+  static constexpr std::string_view tag = "stop_request";
+  bool save = false;
+  std::string reason;
+  friend bool operator==(const StopRequest&, const StopRequest&) = default;
+  TROUPE_FIELDS(save, reason)
+};
+
+struct DeleteCheckpoint {
+  static constexpr std::string_view tag = "delete_checkpoint";
+  static constexpr bool external = true;
+  std::string path;
+  std::string reason;
+  friend bool operator==(const DeleteCheckpoint&, const DeleteCheckpoint&) = default;
+  TROUPE_FIELDS(path, reason)
+};
+
+struct SaveDone {
+  static constexpr std::string_view tag = "save_done";
+  static constexpr bool external = true;
+  std::uint64_t request = 0;
+  bool ok = false;
+  PieceKey key;
+  std::string path;
+  std::string reason;
+  friend bool operator==(const SaveDone&, const SaveDone&) = default;
+  TROUPE_FIELDS(request, ok, key, path, reason)
+};
+
+class CheckpointsKernel {
+public:
+  static constexpr std::string_view name = "checkpoints";
+  using Event = std::variant<Started, PeerRestarted, Tick, Roster, Advanced, Formed, SaveRequest, StopRequest, Persisted,
+                             CheckpointsListed, JobFinished, FailJob, StopAll>;
+  using Action = std::variant<SaveOrder, CheckpointsFound, DeleteCheckpoint, SaveDone, StopAll, WakeAt>;
+
+  struct State {
+    Term term;
+    std::vector<FoundCheckpoint> checkpoints; ///< by key
+    std::uint64_t request = 0;       ///< newest number used
+    bool saving = false;
+    SaveOrder order;                 ///< when saving
+    Time ordered_at{};
+    std::uint32_t attempts = 0;      ///< of the present save
+    std::vector<std::string> wishes; ///< reasons of saves that wait for the present one
+    Generation generation;
+    std::vector<WorkerKey> members;
+    Roster roster;
+    Step saved;                      ///< newest durable step of the present line
+    Time saved_at{};
+    Duration took{};                 ///< of the last save
+    Time started_at{};
+    std::uint32_t formed = 0;        ///< generations formed in this job
+    bool finished = false;
+    JobFinished result;
+    bool stopping = false;           ///< a StopRequest waits for its save
+    std::string stop_reason;
+    bool ended = false;              ///< StopAll was said
+    friend bool operator==(const State&, const State&) = default;
+    TROUPE_FIELDS(term, checkpoints, request, saving, order, ordered_at, attempts, wishes, generation, members, roster,
+                  saved, saved_at, took, started_at, formed, finished, result, stopping, stop_reason, ended)
+  };
+
+  explicit CheckpointsKernel(KernelSettings settings) : settings_(std::move(settings)) {}
+  std::vector<Action> on(const Event& event, Time now);
+  const State& state() const { return state_; }
+  void restore(State state) { state_ = std::move(state); }
+
+private:
+  struct Turn;
+  KernelSettings settings_;
+  State state_;
+};
+
+} // namespace troupe
