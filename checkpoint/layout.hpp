@@ -59,6 +59,12 @@ private:
   std::uint64_t data_bytes_ = 0;
   std::uint64_t state_bytes_ = 0;
   std::uint64_t hash_ = 0;
+  struct Hole {
+    std::size_t piece; ///< whose checksum
+    std::size_t at;    ///< goes here in digest_form_
+  };
+  std::vector<std::byte> digest_form_;
+  std::vector<Hole> digest_holes_;
 };
 
 /// One piece of a complete version in memory.

@@ -17,8 +17,11 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 namespace troupe::checkpoint {
+
+class BankMapping; // checkpoint/bank_mapping.hpp, private to this room
 
 /// What a worker says about itself without a message: written by its trainer thread (relaxed stores), read by its
 /// node and by whoever decides about hangs. All zero in a fresh bank.
@@ -31,6 +34,7 @@ struct BankPulse {
   std::atomic<std::uint32_t> waiting;     ///< 1 while inside a collective
   std::atomic<std::int64_t> since_ns;     ///< monotonic time of the last change
   std::atomic<std::uint64_t> compute_ns;  ///< of the last step, without waiting
+  std::atomic<std::int64_t> killed_ns;    ///< when an injected fault ended or stopped the process; 0: none did
 };
 
 /// One complete version as list() saw it.
@@ -52,11 +56,9 @@ public:
   /// not enough memory.
   static result<UniqueFd> create(const BankLayout& layout, std::uint32_t versions = default_versions);
   /// Maps a bank made elsewhere; checks seals, sizes and tables before use (Errc::corrupt). Does not keep `fd`.
-  static result<SlotBank> attach(int fd);
-
-  SlotBank(SlotBank&&) noexcept;
-  SlotBank& operator=(SlotBank&&) noexcept;
-  ~SlotBank();
+  /// Through a read-only object nothing can be written, pinned, agreed or made void (Errc::invalid, false, 0).
+  enum class Access : std::uint8_t { read_write, read_only };
+  static result<SlotBank> attach(int fd, Access access = Access::read_write);
 
   const BankLayout& layout() const;
   std::uint32_t versions() const;
@@ -66,24 +68,25 @@ public:
   // --- writer ---
   class Writing {
   public:
-    Writing(Writing&& other) noexcept;
+    Writing(Writing&&) noexcept = default;
     Writing& operator=(Writing&&) = delete;
     /// Gives the slot back when publish() was not reached.
     ~Writing();
     /// Copies one piece and its checksum in; asserts index and size. Any order, each piece once.
     void write(std::size_t piece, std::span<const std::byte> bytes);
+    /// The same, and Errc::corrupt when what arrived does not have the piece's checksum.
+    result<void> write_verified(std::size_t piece, const PieceView& source);
     /// Makes the version visible; every piece must have been written (asserted). An older version of the same key
     /// becomes void. Errc::fenced when another writer took the slot. Returns the model digest.
     result<std::uint64_t> publish();
 
   private:
     friend class SlotBank;
-    Writing(const SlotBank& bank, std::uint32_t slot, std::uint64_t word, PieceKey key);
-    const SlotBank* bank_;
+    Writing(std::shared_ptr<BankMapping> bank, std::uint32_t slot, std::uint64_t word, PieceKey key);
+    std::shared_ptr<BankMapping> bank_;
     std::uint32_t slot_;
     std::uint64_t word_;
     PieceKey key_;
-    std::size_t written_ = 0;
   };
   /// A free slot for `key`. Errc::exhausted when the rules leave none. At most one Writing at a time.
   result<Writing> begin_write(PieceKey key) const;
@@ -113,33 +116,23 @@ public:
   /// Keeps a version from being overwritten until the Pin or this process ends. Errc::stale when it is gone.
   class Pin {
   public:
-    Pin(Pin&& other) noexcept;
+    Pin(Pin&&) noexcept = default;
     Pin& operator=(Pin&&) = delete;
     ~Pin();
     const VersionInfo& version() const { return version_; }
 
   private:
     friend class SlotBank;
-    Pin(std::shared_ptr<const void> mapping, std::atomic<std::uint64_t>* word, VersionInfo version);
-    std::shared_ptr<const void> mapping_;
-    std::atomic<std::uint64_t>* word_;
+    Pin(std::shared_ptr<BankMapping> bank, std::size_t entry, VersionInfo version);
+    std::shared_ptr<BankMapping> bank_;
+    std::size_t entry_;
     VersionInfo version_;
   };
   result<Pin> pin(PieceKey key) const;
 
 private:
-  struct Mapping;
-  struct Header;
-  struct SlotHeader;
-  explicit SlotBank(std::shared_ptr<Mapping> mapping);
-  SlotHeader& slot(std::uint32_t index) const;
-  std::optional<VersionInfo> inspect(std::uint32_t index) const;
-  bool pinned(std::uint32_t index) const;
-  bool unchanged(const VersionInfo& version) const;
-  std::uint64_t* checksums(std::uint32_t index) const;
-  std::byte* data(std::uint32_t index, std::size_t piece) const;
-
-  std::shared_ptr<Mapping> mapping_;
+  explicit SlotBank(std::shared_ptr<BankMapping> bank) : bank_(std::move(bank)) {}
+  std::shared_ptr<BankMapping> bank_;
 };
 
 /// Restore staging: copies version `key` of `from` into a free slot of `to`, checks each piece against its checksum

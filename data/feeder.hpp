@@ -27,6 +27,7 @@ public:
 
 private:
   friend class Feeder;
+  friend void gather_block(const Dataset& dataset, Range rows, BatchBuffer& out);
   struct Column {
     std::vector<std::byte> bytes;
     std::size_t stride = 0;
