@@ -17,7 +17,7 @@ PATTERNS = (
     ("process", CXX, r"(?<![\w.>])(std::)?system\s*\(\s*\"|\bstd::system\b|\bpopen\s*\(",
      "fork and exec with an argument list: no shell sees the text"),
     ("string", CXX, r"\b(strcpy|strcat|sprintf|vsprintf|gets)\s*\(", "std::string or fmt::format_to_n"),
-    ("assert", CXX, r"(?<![\w_])assert\s*\(|#\s*include\s*<cassert>", 
+    ("assert", CXX, r"(?<![\w_])assert\s*\(|#\s*include\s*<cassert>",
      "TROUPE_ASSERT (base/assert.hpp): on in every build"),
     ("print", r"^(base|comm|data|checkpoint|actors|sim)/.*" + CXX,
      r"\bstd::(cout|cerr|clog)\b|(?<![\w:.>])(printf|puts|putchar)\s*\(|\bfmt::print\s*\(",
@@ -76,8 +76,8 @@ def float_messages(tree):
             continue
         for line, text in enumerate(file.code_lines, 1):
             if number_type.search(text) and not file.allows(line, "float-message"):
-                yield Finding(file, line, "float-message", "a floating-point type in a file with CAF messages: carry it "
-                              "in a Cap'n Proto body, or as its bits in an integer")
+                yield Finding(file, line, "float-message", "a floating-point type in a file with CAF messages: carry "
+                              "it in a Cap'n Proto body, or as its bits in an integer")
 
 
 def unordered_iteration(tree):

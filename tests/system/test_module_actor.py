@@ -1,0 +1,23 @@
+"""Actors of a module: the evaluator of examples/evaluator runs beside the training, is killed, and comes back."""
+
+import harness
+
+
+class ModuleActor(harness.SystemTest):
+    FILE = harness.os.path.join(harness.ROOT, "examples/evaluator/evaluator.toml")
+
+    def test_an_evaluator_that_dies_is_restarted_and_the_model_is_the_same(self):
+        calm = self.job("calm", file=self.FILE, workers=2, epochs=None)
+        undisturbed = calm.run()
+        self.assert_code(undisturbed, 0)
+        job = self.job("killed", file=self.FILE, workers=2, epochs=None, trainer__evaluator_dies_after=3)
+        result = job.run()
+        self.assert_code(result, 0)
+        self.assertEqual(result.report["model_digest"], undisturbed.report["model_digest"])
+        lives = result.report["metrics"]["evaluator_life"]
+        self.assertGreaterEqual(lives, 2, "the actor had more than one life")
+        self.assert_nothing_left(job)
+
+
+if __name__ == "__main__":
+    harness.main()
