@@ -13,6 +13,9 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -27,8 +30,8 @@ public:
   virtual std::uint32_t size() const = 0;
   virtual Generation generation() const = 0;
 
-  /// In place over `count` elements at `data`, in rank order by the fixed tree over ranks. At most max_small_bytes()
-  /// go directly; more goes in chunks.
+  /// In place over `count` elements at `data`, by the fixed tree over ranks. Any size; more
+  /// than 16 KiB goes in chunks.
   virtual result<void> all_reduce(void* data, std::size_t count, Element element, Op op) = 0;
   virtual result<void> reduce_scatter(const void* in, void* out, std::size_t count_per_rank, Element, Op) = 0;
   virtual result<void> all_gather(const void* in, void* out, std::size_t bytes_per_rank) = 0;
@@ -68,6 +71,11 @@ public:
   };
   virtual bool poisoned() const noexcept = 0;
   virtual Poison poison() const = 0;
+
+  /// Members that the call in progress still waits for; empty when none waits. Any thread.
+  virtual std::vector<Rank> awaited() const { return {}; }
+  /// Time spent waiting for others since the generation was joined. Any thread.
+  virtual Duration waited() const { return {}; }
 };
 
 } // namespace troupe
