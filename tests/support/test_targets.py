@@ -1,4 +1,5 @@
-"""Prints the build targets (as ninja names them) of the tests in the named suites of a build directory."""
+"""Which tests of a build directory have their executable under the named folders of the build tree (tests/unit/comm, ...):
+`targets` prints what ninja has to build for them, `names` what `meson test` calls them."""
 
 import json
 import os
@@ -6,17 +7,18 @@ import subprocess
 import sys
 
 
-def main(build, suites):
+def main(what, build, folders):
     told = subprocess.run(["meson", "introspect", "--tests", build], check=True, capture_output=True, text=True)
-    names = set()
+    root = os.path.abspath(build)
+    names, targets = set(), set()
     for test in json.loads(told.stdout):
-        if {suite.split(":")[-1] for suite in test["suite"]} & set(suites):
-            names.update(arg for arg in test["cmd"] if os.path.isabs(arg) and arg.startswith(os.path.abspath(build)))
-            names.update(test.get("depends", []))
-    for name in sorted(names):
-        print(os.path.relpath(name, build) if os.path.isabs(name) else name)
-    return 0
+        own = [os.path.relpath(word, root) for word in test["cmd"] if word.startswith(root + os.sep)]
+        if any(path.startswith(folder.rstrip("/") + "/") for path in own[:1] for folder in folders):
+            names.add(test["name"])
+            targets.update(path for path in own if "." not in os.path.basename(path) or path.endswith(".so"))
+    for line in sorted(targets if what == "targets" else names):
+        print(line)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
