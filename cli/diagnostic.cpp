@@ -50,13 +50,13 @@ std::string render(const Diagnostic& d) {
   text += d.message;
   if (d.source.empty()) {
     if (!d.hint.empty())
-      text += "\n  " + d.hint;
+      text.append("\n  ").append(d.hint);
     return text;
   }
   text += d.line > 0 ? fmt::format("\n{:>4} | {}", d.line, d.source) : fmt::format("\n     | {}", d.source);
   if (d.width == 0) {
     if (!d.hint.empty())
-      text += "\n     | " + d.hint;
+      text.append("\n     | ").append(d.hint);
     return text;
   }
   const auto column = std::min<std::size_t>(d.column, d.source.size());
@@ -64,7 +64,7 @@ std::string render(const Diagnostic& d) {
   const auto carets = std::max<std::size_t>(padding(marked).size(), 1);
   text += fmt::format("\n     | {}{}", padding(std::string_view(d.source).substr(0, column)), std::string(carets, '^'));
   if (!d.hint.empty())
-    text += " " + d.hint;
+    text.append(" ").append(d.hint);
   return text;
 }
 
@@ -95,7 +95,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words)
-    text += (text.empty() ? "" : ", ") + word;
+    text.append(text.empty() ? "" : ", ").append(word);
   return text;
 }
 

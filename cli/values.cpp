@@ -53,17 +53,22 @@ result<std::uint64_t> scaled(std::string_view number, std::uint64_t factor, std:
   std::uint64_t value = integer * factor;
   if (dot != std::string_view::npos) {
     const auto tail = number.substr(dot + 1);
-    std::uint64_t scale = factor;
-    if (tail.empty())
+    std::uint64_t fraction = 0;
+    std::uint64_t scale = 1;
+    if (tail.empty() || tail.size() > 9)
       return bad();
     for (char c : tail) {
       if (!is_digit(c))
         return bad();
-      if (c != '0' && scale % 10 != 0)
-        return fail(Errc::invalid, fmt::format("'{}' is finer than its unit can hold", whole));
-      scale /= 10;
-      value += static_cast<std::uint64_t>(c - '0') * scale;
+      fraction = fraction * 10 + static_cast<std::uint64_t>(c - '0');
+      scale *= 10;
     }
+    // Whole units of at most an hour and nine digits: the product fits into 128 bits.
+    __extension__ using Wide = unsigned __int128;
+    const auto product = static_cast<Wide>(fraction) * factor;
+    if (product % scale != 0)
+      return fail(Errc::invalid, fmt::format("'{}' is finer than its unit can hold", whole));
+    value += static_cast<std::uint64_t>(product / scale);
   }
   return value;
 }

@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(missing_files_are_refused_where_they_are_named) {
 
   job = load_job((dir / "jbo.toml").string(), options);
   BOOST_REQUIRE(!job);
-  BOOST_TEST(job.error().message == "there is no such file");
+  BOOST_TEST(job.error().message == "No such file or directory");
   BOOST_TEST(job.error().hint == "did you mean '" + path + "'?");
   job = load_job(dir.string(), options);
   BOOST_REQUIRE(!job);
