@@ -19,8 +19,9 @@ constexpr std::uint64_t align(std::uint64_t n) {
 }
 
 void put(std::vector<std::byte>& out, const void* data, std::size_t bytes) {
-  const auto* first = static_cast<const std::byte*>(data);
-  out.insert(out.end(), first, first + bytes);
+  const auto at = out.size();
+  out.resize(at + bytes);
+  std::memcpy(out.data() + at, data, bytes);
 }
 
 template <class T>
