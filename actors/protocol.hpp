@@ -16,12 +16,13 @@ using NodeActor = caf::typed_actor<
   caf::reacts_to<Message<schema::SaveOrder>>,        // have a version persisted
   caf::reacts_to<Message<schema::ArmedFaults>>,      // tell the workers which faults wait for them
   caf::reacts_to<Message<schema::FireFault>>,        // let a journaled fault happen
+  caf::reacts_to<Message<schema::KillWorker>>,       // kill a worker at once
   caf::reacts_to<Message<schema::DeleteCheckpoint>>, // forget a checkpoint
   caf::reacts_to<Message<schema::StopNode>>,         // end all workers and leave
   // from the node's workers
   caf::reacts_to<Message<schema::WorkerHello>>,      // remember the worker and give it its memory
   caf::reacts_to<Message<schema::WorkerReport>>,     // replace what is known of the worker
-  caf::reacts_to<Message<schema::Progress>>,         // pass on rows of metrics
+  caf::reacts_to<Message<schema::ProgressReport>>,         // pass on rows of metrics
   caf::reacts_to<Message<schema::FaultReached>>,     // pass on: a worker stands at an armed fault
   caf::reacts_to<Message<schema::SaveReady>>>;       // persist the pinned version
 
@@ -34,7 +35,9 @@ using GateActor = caf::typed_actor<
   caf::replies_to<Message<schema::NodeHello>>::with<Message<schema::NodeWelcome>>, // admit a node
   caf::reacts_to<Message<schema::NodeReport>>,       // tell membership what is so
   caf::reacts_to<Message<schema::Alive>>,            // note who was heard
-  caf::reacts_to<Message<schema::Progress>>,         // note rows and progress
+  caf::reacts_to<Message<schema::WorkerReport>>,     // note a worker's modes and counts
+  caf::reacts_to<Message<schema::DigestMismatch>>,   // members' digests differ
+  caf::reacts_to<Message<schema::ProgressReport>>,         // note rows and progress
   caf::reacts_to<Message<schema::FaultReached>>,     // journal and fire
   caf::reacts_to<Message<schema::Persisted>>,        // note how a save ended
   caf::replies_to<Message<schema::ControlRequest>>::with<Message<schema::ControlReply>>>; // look and steer

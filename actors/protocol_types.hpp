@@ -3,7 +3,7 @@
 #pragma once
 
 #include "actors/job_config.hpp"
-#include "actors/kernel/orders.hpp"
+#include "actors/kernel/faults.hpp"
 
 namespace troupe {
 
@@ -35,27 +35,18 @@ struct StopNode {
   TROUPE_FIELDS(term, cause)
 };
 
-struct PieceShape {
-  std::string name;
-  std::uint32_t dtype = 0;
-  std::vector<std::int64_t> shape;
-  bool counted = true;            ///< in the model digest
-  friend bool operator==(const PieceShape&, const PieceShape&) = default;
-  TROUPE_FIELDS(name, dtype, shape, counted)
-};
-
 /// A worker's first words: it is built, and needs memory of this layout.
 struct WorkerHello {
   SlotId slot;
   Incarnation incarnation;
   std::int64_t pid = 0;
   std::uint64_t layout = 0;       ///< hash that members must agree on
-  std::vector<PieceShape> pieces; ///< of one version, in bank order
+  std::vector<std::uint8_t> bank; ///< checkpoint::BankLayout::encode() of one version
   std::uint64_t leaf_floats = 0;
   std::uint64_t leaf_doubles = 0;
   std::uint64_t attachment_bytes = 0;
   friend bool operator==(const WorkerHello&, const WorkerHello&) = default;
-  TROUPE_FIELDS(slot, incarnation, pid, layout, pieces, leaf_floats, leaf_doubles, attachment_bytes)
+  TROUPE_FIELDS(slot, incarnation, pid, layout, bank, leaf_floats, leaf_doubles, attachment_bytes)
 };
 
 /// A worker's whole present state. Sent at each change and every heartbeat.
@@ -65,22 +56,9 @@ struct WorkerReport {
   std::string cause;              ///< when drained: why its generation ended
   std::uint64_t steps_lost = 0;
   std::vector<std::string> modes; ///< promises given up, tuning chosen
+  PieceKey mismatch;              ///< generation > 0: digests of version `step` differed in it
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
-  TROUPE_FIELDS(sequence, fact, cause, steps_lost, modes)
-};
-
-/// One fault a worker has to watch for.
-struct ArmedFault {
-  std::uint32_t id = 0;
-  std::string kind;               ///< kill, stop, slow, nan
-  Rank rank;                      ///< of the generation at hand
-  Step step;
-  Step until;                     ///< slow: last step
-  std::string phase;              ///< any, gradient, reduce, update, snapshot, drain, restore
-  double factor = 1;              ///< slow
-  Duration lasts{};               ///< stop
-  friend bool operator==(const ArmedFault&, const ArmedFault&) = default;
-  TROUPE_FIELDS(id, kind, rank, step, until, phase, factor, lasts)
+  TROUPE_FIELDS(sequence, fact, cause, steps_lost, modes, mismatch)
 };
 
 /// A node's whole present wish to one worker.
@@ -89,7 +67,7 @@ struct WorkerOrder {
   std::uint64_t sequence = 0;     ///< of the node, counts up with every order
   GenerationOrder generation;
   SaveOrder save;
-  std::vector<ArmedFault> faults;
+  ArmedFaults faults;
   bool stop = false;              ///< leave at the next boundary
   std::string cause;
   friend bool operator==(const WorkerOrder&, const WorkerOrder&) = default;
@@ -138,14 +116,14 @@ struct SpentTimes {
 };
 
 /// Volatile: how far a worker is. Rows come from rank 0 only.
-struct Progress {
+struct ProgressReport {
   WorkerKey worker;
   Rank rank;
   Generation generation;
   Step step;                      ///< next step to compute
   std::vector<ProgressRow> rows;  ///< at most 4096
   SpentTimes spent;
-  friend bool operator==(const Progress&, const Progress&) = default;
+  friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
   TROUPE_FIELDS(worker, rank, generation, step, rows, spent)
 };
 

@@ -17,6 +17,9 @@ namespace troupe {
 /// each entry of `slots`.
 enum class FdPacketKind : std::uint32_t { bank = 1, generation = 2 };
 
+/// In `slots`: memory filled from a checkpoint, nobody's own.
+constexpr SlotId checkpoint_owner{~0U};
+
 struct FdPacket {
   FdPacketKind kind = FdPacketKind::bank;
   Generation generation;

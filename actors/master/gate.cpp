@@ -1,0 +1,265 @@
+#include "actors/master/gate.hpp"
+
+#include "troupe/version.hpp"
+
+#include <caf/io/middleman.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace troupe {
+
+namespace {
+
+using Self = caf::stateful_actor<GateState>*;
+using Reply = Message<schema::ControlReply>;
+
+// --- nodes ----------------------------------------------------------------------------------------------------------
+
+GateState::Node* node_of(GateState& st, NodeId id) {
+  const auto i = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.id == id; });
+  return i == st.nodes.end() || !i->actor ? nullptr : &*i;
+}
+
+template <class Schema, class T>
+void to_all(Self self, const T& statement) {
+  const auto message = Message<Schema>::from(statement);
+  for (auto& node : self->state.nodes)
+    if (node.actor)
+      self->send(node.actor, message);
+}
+
+template <class Schema, class T>
+void to_node(Self self, NodeId id, const T& statement) {
+  if (auto* node = node_of(self->state, id))
+    self->send(node->actor, Message<Schema>::from(statement));
+}
+
+NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr& from) {
+  auto& st = self->state;
+  NodeWelcome welcome;
+  welcome.term = st.wiring->term;
+  if (hello.version != TROUPE_VERSION) {
+    welcome.refusal = fmt::format("this node runs version {}, the master {}: install one on both", hello.version,
+                                  TROUPE_VERSION);
+    return welcome;
+  }
+  auto node = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.agent == hello.agent; });
+  if (node == st.nodes.end()) // a new process in the place of one that is gone
+    node = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.host == hello.host && !n.actor; });
+  if (node == st.nodes.end()) {
+    st.nodes.push_back({NodeId{static_cast<std::uint32_t>(st.nodes.size())}, hello.agent, hello.host, {}, {}});
+    node = st.nodes.end() - 1;
+  }
+  node->agent = hello.agent;
+  node->actor = caf::actor_cast<NodeActor>(from);
+  welcome.node = node->id;
+  self->monitor(node->actor);
+  // What is wanted of everybody, at once; the slots' order follows the node's first report.
+  if (st.faults)
+    to_node<schema::ArmedFaults>(self, node->id, *st.faults);
+  if (st.generation)
+    to_node<schema::GenerationOrder>(self, node->id, *st.generation);
+  return welcome;
+}
+
+void node_down(Self self, const caf::down_msg& down) {
+  auto& st = self->state;
+  for (auto& node : st.nodes)
+    if (node.actor && caf::actor_cast<caf::actor_addr>(node.actor) == down.source) {
+      node.actor = nullptr;
+      tell_kernels(st.wiring->directory, NodeLost{node.id, node.agent, "its process is gone"});
+    }
+  const bool left = std::any_of(st.nodes.begin(), st.nodes.end(), [](const auto& n) { return bool(n.actor); });
+  if (st.stopped && !left)
+    if (auto console = st.wiring->directory.find(role::console))
+      self->send(console, NodesGone{});
+}
+
+// --- actions --------------------------------------------------------------------------------------------------------
+
+void answer(std::vector<GateState::Asker>& askers, std::uint64_t request, bool ok, const std::string& text) {
+  for (auto i = askers.begin(); i != askers.end();)
+    if (request == 0 || i->request == request) {
+      i->promise.deliver(Reply::from(ControlReply{ok, text, {}}));
+      i = askers.erase(i);
+    } else {
+      ++i;
+    }
+}
+
+struct Carry {
+  Self self;
+
+  void operator()(const SlotsOrder& order) const {
+    if (auto* node = node_of(self->state, order.node))
+      node->slots = order;
+    to_node<schema::SlotsOrder>(self, order.node, order);
+  }
+  void operator()(const GenerationOrder& order) const {
+    auto& newest = self->state.generation;
+    if (newest && newest->term == order.term && order.sequence < newest->sequence)
+      return; // a form that waited for the journal while a drain went out
+    newest = order;
+    to_all<schema::GenerationOrder>(self, order);
+  }
+  void operator()(const SaveOrder& order) const {
+    self->state.save = order;
+    to_node<schema::SaveOrder>(self, order.from.node, order);
+  }
+  void operator()(const ArmedFaults& armed) const {
+    self->state.faults = armed;
+    to_all<schema::ArmedFaults>(self, armed);
+  }
+  void operator()(const FireFault& verdict) const { to_node<schema::FireFault>(self, verdict.worker.node, verdict); }
+  void operator()(const KillWorker& kill) const { to_node<schema::KillWorker>(self, kill.worker.node, kill); }
+  void operator()(const DeleteCheckpoint& order) const {
+    if (!self->state.nodes.empty())
+      to_node<schema::DeleteCheckpoint>(self, self->state.nodes.front().id, order);
+  }
+  void operator()(const AllStopped& stopped) const {
+    auto& st = self->state;
+    st.stopped = true;
+    to_all<schema::StopNode>(self, StopNode{st.wiring->term, stopped.reason});
+    const bool left = std::any_of(st.nodes.begin(), st.nodes.end(), [](const auto& n) { return bool(n.actor); });
+    if (auto console = st.wiring->directory.find(role::console); console && !left)
+      self->send(console, NodesGone{});
+  }
+  void operator()(const ScaleAnswer& a) const { answer(self->state.scaling, a.request, a.ok, a.reason); }
+  void operator()(const SaveDone& done) const {
+    answer(self->state.saving, 0, done.ok, done.ok ? "saved " + done.path : done.reason);
+  }
+};
+
+// --- control --------------------------------------------------------------------------------------------------------
+
+result<std::uint32_t> number(const ControlRequest& request, std::size_t index) {
+  std::uint32_t value = 0;
+  if (index >= request.arguments.size())
+    return fail(Errc::invalid, request.command + " needs a number");
+  const auto& text = request.arguments[index];
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ptr != text.data() + text.size() || text.empty())
+    return fail(Errc::invalid, fmt::format("{} needs a number, got '{}'", request.command, text));
+  return value;
+}
+
+void control(Self self, const ControlRequest& request, caf::response_promise promise) {
+  auto& st = self->state;
+  auto& directory = st.wiring->directory;
+  auto reply = [&](bool ok, std::string text) { promise.deliver(Reply::from(ControlReply{ok, std::move(text), {}})); };
+  const auto& command = request.command;
+  if (command == "status") {
+    auto console = directory.find(role::console);
+    if (!console)
+      return reply(false, "the console is just starting again; ask once more");
+    self->request(console, st.wiring->config.limits.request, request)
+      .then([promise](const ControlReply& answer) mutable { promise.deliver(Reply::from(answer)); },
+            [promise](const caf::error&) mutable {
+              promise.deliver(Reply::from(ControlReply{false, "the console did not answer", {}}));
+            });
+  } else if (command == "scale") {
+    auto count = number(request, 0);
+    if (!count)
+      return reply(false, count.error().context);
+    const auto id = ++st.requests;
+    st.scaling.push_back({id, promise});
+    tell_kernels(directory, ScaleRequest{id, *count, "troupe scale"});
+  } else if (command == "pause" || command == "unpause") {
+    tell_kernels(directory, Pause{command == "pause", "troupe " + command});
+    reply(true, command == "pause" ? "pausing at the next step" : "going on");
+  } else if (command == "save") {
+    st.saving.push_back({++st.requests, promise});
+    tell_kernels(directory, SaveRequest{"troupe save"});
+  } else if (command == "stop") {
+    tell_kernels(directory, StopRequest{true, "troupe stop"});
+    reply(true, "stopping after a checkpoint");
+  } else if (command == "kill") {
+    if (request.arguments.size() != 2 || request.arguments[0] != "worker")
+      return reply(false, "this version can kill a worker: troupe kill worker RANK");
+    auto rank = number(request, 1);
+    if (!rank)
+      return reply(false, rank.error().context);
+    tell_kernels(directory, KillRequest{*rank, "troupe kill"});
+    reply(true, fmt::format("killing worker {}", *rank));
+  } else {
+    reply(false, fmt::format("unknown command '{}'", command));
+  }
+}
+
+template <class T, class F>
+void with(const Message<T>& message, F&& f) {
+  if (auto value = message.read())
+    f(*value);
+  else
+    log(LogLevel::error, "message.unreadable", "{}: {}", T::text, value.error().context);
+}
+
+} // namespace
+
+caf::behavior gate_actor(Self self, MasterWiring* wiring, const GateSettings* settings) {
+  auto& st = self->state;
+  st.wiring = wiring;
+  st.settings = settings;
+  self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "gate.error", "{}", caf::to_string(e)); });
+  self->set_down_handler([self](const caf::down_msg& down) { node_down(self, down); });
+  const auto life = wiring->directory.announce(role::gate, self);
+  auto port = self->system().middleman().publish(self, 0, settings->listen.c_str());
+  if (!port) {
+    log(LogLevel::error, "gate.unpublished", "{}", caf::to_string(port.error()));
+    self->quit(port.error());
+    return {};
+  }
+  settings->published(*port);
+  if (life > 1)
+    tell_kernels(wiring->directory, PeerRestarted{role::gate});
+  return {
+    [self](const Message<schema::NodeHello>& m) {
+      NodeWelcome welcome;
+      welcome.refusal = "unreadable hello";
+      with(m, [&](const NodeHello& hello) { welcome = admit(self, hello, self->current_sender()); });
+      return Message<schema::NodeWelcome>::from(welcome);
+    },
+    [self](const Message<schema::NodeReport>& m) {
+      with(m, [self](const NodeReport& report) { tell_kernels(self->state.wiring->directory, report); });
+    },
+    [self](const Message<schema::Alive>& m) {
+      with(m, [self](const Alive& alive) { tell_kernels(self->state.wiring->directory, alive); });
+    },
+    [self](const Message<schema::FaultReached>& m) {
+      with(m, [self](const FaultReached& at) { tell_kernels(self->state.wiring->directory, at); });
+    },
+    [self](const Message<schema::Persisted>& m) {
+      with(m, [self](const Persisted& done) { tell_kernels(self->state.wiring->directory, done); });
+    },
+    [self](const Message<schema::DigestMismatch>& m) {
+      with(m, [self](const DigestMismatch& found) { tell_kernels(self->state.wiring->directory, found); });
+    },
+    [self](const Message<schema::ProgressReport>& m) {
+      with(m, [self](ProgressReport& progress) {
+        if (auto console = self->state.wiring->directory.find(role::console))
+          self->send(console, std::move(progress));
+      });
+    },
+    [self](const Message<schema::WorkerReport>& m) {
+      with(m, [self](WorkerReport& report) {
+        if (auto console = self->state.wiring->directory.find(role::console))
+          self->send(console, std::move(report));
+      });
+    },
+    [self](const Message<schema::ControlRequest>& m) -> caf::result<Reply> {
+      auto promise = self->make_response_promise();
+      ControlRequest request;
+      with(m, [&](ControlRequest& r) { request = std::move(r); });
+      control(self, request, promise);
+      return caf::delegated<Reply>{};
+    },
+    [self](const External& external) { std::visit(Carry{self}, external.action); },
+    [self](const Interrupt& interrupt) {
+      tell_kernels(self->state.wiring->directory, StopRequest{false, interrupt.reason});
+    },
+  };
+}
+
+} // namespace troupe

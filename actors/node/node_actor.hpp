@@ -1,0 +1,73 @@
+// The agent of one host: starts, watches and fences the workers of its slots, owns their memory, makes the segment of
+// each generation, and speaks to the master for all of them. Event-based; it never blocks: processes are waited for by
+// a watcher thread, files are written and read by the persister.
+//
+// Invariants
+//  - Every statement to the master is the whole truth about all slots; `sequence` counts up.
+//  - An order of a lower (term, sequence) is dropped.
+//  - A drain poisons the generation's segment here at once, before any worker hears of it.
+//  - When the node ends, every process it started has been reaped.
+#pragma once
+
+#include "actors/message.hpp"
+#include "actors/node/slot.hpp"
+#include "actors/protocol.hpp"
+
+#include <caf/actor.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace troupe {
+
+class Segment;
+
+struct NodeSettings {
+  JobConfig config;
+  int config_fd = -1;            ///< sealed memfd with the encoded config, inherited by workers
+  std::string worker_program;
+  std::string log_dir;
+  std::uint32_t slots = 1;
+  std::string host;
+  std::uint16_t port = 0;        ///< where workers connect
+  Incarnation agent;
+};
+
+/// The end of a process, from the watcher's thread. In-process only.
+struct ProcessEnded {
+  std::uint64_t token = 0;
+  ExitStatus status;
+};
+
+struct NodeState {
+  static inline const char* name = "troupe.node";
+  const NodeSettings* settings = nullptr;   ///< outlives the actor
+  std::unique_ptr<ProcessWatcher> watcher;
+  GateActor gate;
+  caf::actor persister;
+  NodeId node;
+  Term term;
+  std::uint64_t sequence = 0;
+  std::uint64_t worker_sequence = 0;
+  bool report_due = false;
+  bool stopping = false;
+  std::string stop_cause;
+  std::vector<Slot> slots;
+  SlotsOrder slots_order;
+  GenerationOrder generation;
+  SaveOrder save;
+  ArmedFaults faults;
+  Generation opened;                        ///< newest generation a segment was made for here
+  std::unique_ptr<Segment> segment;
+  std::map<std::uint64_t, std::pair<std::uint32_t, Incarnation>> tokens; ///< running processes
+  std::uint64_t next_token = 1;
+};
+
+/// `persister` null: this node writes no checkpoints.
+caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSettings* settings, caf::actor gate,
+                         caf::actor persister);
+
+} // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ProcessEnded)

@@ -1,0 +1,46 @@
+// The one actor of a node that touches checkpoint files: writes pinned versions, loads a checkpoint into fresh memory
+// for a restore, deletes. Detached, since all of it blocks. Each request is answered once; a new life has none open, so
+// the asker asks again after a down message.
+#pragma once
+
+#include "actors/kernel/checkpoints.hpp"
+#include "actors/protocol_types.hpp"
+#include "base/unique_fd.hpp"
+#include "checkpoint/layout.hpp"
+
+#include <caf/actor.hpp>
+#include <caf/event_based_actor.hpp>
+
+#include <memory>
+
+namespace troupe {
+
+/// Persist version `ready.key` of the bank behind `bank` (a descriptor of this process, kept open by the asker).
+struct PersistTask {
+  SaveReady ready;
+  std::shared_ptr<UniqueFd> bank;
+};
+
+/// Load checkpoint `path` into a new bank of `layout`. `paths` is tried in order; the first that verifies is taken.
+struct LoadTask {
+  Generation generation;
+  std::string path;
+  checkpoint::BankLayout layout;
+};
+
+struct LoadDone {
+  Generation generation;
+  std::string path;
+  std::shared_ptr<UniqueFd> bank; ///< null: failed
+  std::string error;
+};
+
+/// PersistTask -> Persisted, LoadTask -> LoadDone, DeleteCheckpoint (no answer); both answers go to the sender.
+caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* config);
+
+} // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::PersistTask)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoadTask)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoadDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Persisted)
