@@ -1,0 +1,101 @@
+@0xe7327c9a0e768393;
+# Events, actions and state of the checkpoints kernel (actors/kernel/checkpoints.hpp). `Persisted` travels node ->
+# master until it is heard, `DeleteCheckpoint` the other way; the rest stays in the master and its journal.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("troupe::wire");
+using Facts = import "facts.capnp";
+using Kernel = import "kernel.capnp";
+using Orders = import "orders.capnp";
+using Recovery = import "recovery.capnp";
+using Roster = import "roster.capnp";
+
+struct Persisted {
+  request @0 :UInt64;
+  ok @1 :Bool;
+  key @2 :Facts.PieceKey;
+  digest @3 :UInt64;
+  path @4 :Text;
+  best @5 :Bool;
+  took @6 :Int64;
+  error @7 :Text;
+}
+
+struct DeleteCheckpoint {
+  path @0 :Text;
+  reason @1 :Text;
+}
+
+struct SaveRequest {
+  reason @0 :Text;
+}
+
+struct StopRequest {
+  save @0 :Bool;
+  reason @1 :Text;
+}
+
+struct CheckpointsListed {
+  checkpoints @0 :List(Recovery.FoundCheckpoint);
+}
+
+struct CheckpointsEvent {
+  union {
+    started @0 :Kernel.Started;
+    peerRestarted @1 :Kernel.PeerRestarted;
+    tick @2 :Kernel.Tick;
+    roster @3 :Roster.Roster;
+    advanced @4 :Kernel.Advanced;
+    formed @5 :Kernel.Formed;
+    saveRequest @6 :SaveRequest;
+    stopRequest @7 :StopRequest;
+    persisted @8 :Persisted;
+    checkpointsListed @9 :CheckpointsListed;
+    jobFinished @10 :Kernel.JobFinished;
+    failJob @11 :Kernel.FailJob;
+    stopAll @12 :Kernel.StopAll;
+  }
+}
+
+struct SaveDone {
+  request @0 :UInt64;
+  ok @1 :Bool;
+  key @2 :Facts.PieceKey;
+  path @3 :Text;
+  reason @4 :Text;
+}
+
+struct CheckpointsAction {
+  union {
+    saveOrder @0 :Orders.SaveOrder;
+    checkpointsFound @1 :Recovery.CheckpointsFound;
+    deleteCheckpoint @2 :DeleteCheckpoint;
+    saveDone @3 :SaveDone;
+    stopAll @4 :Kernel.StopAll;
+    wakeAt @5 :Kernel.WakeAt;
+  }
+}
+
+struct CheckpointsState {
+  term @0 :UInt64;
+  checkpoints @1 :List(Recovery.FoundCheckpoint);
+  request @2 :UInt64;
+  saving @3 :Bool;
+  order @4 :Orders.SaveOrder;
+  orderedAt @5 :Int64;
+  attempts @6 :UInt32;
+  wishes @7 :List(Text);
+  generation @8 :UInt64;
+  members @9 :List(Orders.WorkerKey);
+  roster @10 :Roster.Roster;
+  saved @11 :UInt64;
+  savedAt @12 :Int64;
+  took @13 :Int64;
+  startedAt @14 :Int64;
+  formed @15 :UInt32;
+  finished @16 :Bool;
+  result @17 :Kernel.JobFinished;
+  stopping @18 :Bool;
+  stopReason @19 :Text;
+  ended @20 :Bool;
+}
