@@ -60,11 +60,10 @@ void wait_any(std::span<const Watched> words) noexcept {
     for (std::size_t i = 0; i < count; ++i)
       vector[i] = {words[i].expected, reinterpret_cast<std::uintptr_t>(words[i].word),
                    size_32 | (words[i].is_private ? FUTEX_PRIVATE_FLAG : 0u), 0};
-    if (::syscall(futex_waitv_call, vector.data(), count, 0, nullptr, 0) >= 0)
+    if (::syscall(futex_waitv_call, vector.data(), count, 0, nullptr, 0) >= 0 || errno == EAGAIN || errno == EINTR)
       return;
-    if (errno != ENOSYS && errno != EPERM)
-      return;
-    has_waitv.store(false, std::memory_order_relaxed);
+    if (errno == ENOSYS || errno == EPERM)
+      has_waitv.store(false, std::memory_order_relaxed);
   }
   const auto shared = std::find_if(words.begin(), words.end(), [](const Watched& w) { return !w.is_private; });
   const auto& one = shared != words.end() ? *shared : words.front();
