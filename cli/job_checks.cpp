@@ -110,6 +110,10 @@ private:
       return refuse(culprit("limits.lost_after", "limits.hang"),
                     fmt::format("[limits] hang = {} must not be less than lost_after = {}", format_duration(l.hang),
                                 format_duration(l.lost_after)));
+    if (l.master_grace < l.lost_after)
+      return refuse(culprit("limits.lost_after", "limits.master_grace"),
+                    fmt::format("[limits] master_grace = {} must not be less than lost_after = {}",
+                                format_duration(l.master_grace), format_duration(l.lost_after)));
     const auto& r = c_.recovery;
     if (r.backoff > r.backoff_most)
       return refuse(culprit("recovery.backoff_most", "recovery.backoff"),

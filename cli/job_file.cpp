@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -128,6 +129,29 @@ std::string JobFile::where(std::string_view key) const {
   return place.line > 0 ? fmt::format("{}:{}", place.file, place.line) : place.file;
 }
 
+std::vector<std::string> module_directories() {
+  std::vector<std::string> dirs;
+  if (const char* path = std::getenv("TROUPE_MODULE_PATH"); path != nullptr) {
+    std::istringstream parts(path);
+    for (std::string part; std::getline(parts, part, ':');)
+      if (!part.empty())
+        dirs.push_back(part);
+  }
+  std::error_code ignored;
+  const auto here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  dirs.push_back((here / ".." / TROUPE_LIBDIR / "troupe").lexically_normal());
+  // In a build tree modules lie in a folder each, under examples/ beside the command or one above it.
+  for (const auto& root : {here / "examples", here.parent_path() / "examples"}) {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(root, ignored))
+      if (entry.is_directory(ignored) && entry.path().extension() != ".p")
+        found.push_back(entry.path().string());
+    std::sort(found.begin(), found.end());
+    dirs.insert(dirs.end(), found.begin(), found.end());
+  }
+  return dirs;
+}
+
 ParsedJob parse_job(std::string_view text, const std::string& file, const JobFileOptions& options) {
   JobFile job;
   job.config.file = file;
@@ -147,6 +171,13 @@ ParsedJob parse_job(std::string_view text, const std::string& file, const JobFil
     if (auto done = apply(job, *entry, here.string()); !done)
       return tl::make_unexpected(done.error());
   }
+  if (options.workers) {
+    auto entry = *read_override(fmt::format("workers.start={}", *options.workers));
+    entry.value_place.file = "--workers";
+    entry.value_place.source.clear();
+    if (auto done = apply(job, entry, here.string()); !done)
+      return tl::make_unexpected(done.error());
+  }
   if (auto done = required_keys(job); !done)
     return tl::make_unexpected(done.error());
   if (auto done = check_job(job, options); !done)
@@ -161,7 +192,7 @@ ParsedJob load_job(const std::string& path, const JobFileOptions& options) {
   std::error_code ec;
   const auto status = fs::status(path, ec);
   if (!fs::exists(status))
-    return refuse(d, "there is no such file", similar_file(path));
+    return refuse(d, "No such file or directory", similar_file(path));
   if (fs::is_directory(status))
     return refuse(d, "is a directory, not a job file");
   if (fs::is_regular_file(status) && fs::file_size(path, ec) > largest_file)

@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ namespace troupe {
 
 struct JobFileOptions {
   std::vector<std::string> overrides;    ///< "section.key=value", later ones win
+  std::optional<std::uint32_t> workers;  ///< --workers: workers.start, after the overrides
   std::string working_dir = ".";         ///< what relative paths in overrides and the default job.dir start from
   std::vector<std::string> module_dirs;  ///< where job.module is looked for after the job file's own directory
   bool check_files = true;               ///< module, data and init_from must exist
@@ -33,6 +35,9 @@ struct JobFile {
   /// "digits.toml:19", "--set", or the file for a key that was not written.
   std::string where(std::string_view key) const;
 };
+
+/// Where this installation (or build tree) keeps trainer modules; $TROUPE_MODULE_PATH, colon-separated, first.
+std::vector<std::string> module_directories();
 
 using ParsedJob = tl::expected<JobFile, Diagnostic>;
 

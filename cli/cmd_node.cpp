@@ -1,0 +1,92 @@
+// `troupe node`: the agent of one host. Serves until the master stops it or is gone.
+#include "actors/node/node_actor.hpp"
+#include "actors/node/persister.hpp"
+#include "cli/commands.hpp"
+#include "cli/process_setup.hpp"
+
+#include "actors/atoms.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+struct NodeConfig : caf::actor_system_config {
+  NodeConfig() {
+    load<caf::io::middleman>();
+    register_types(*this);
+    set("scheduler.max-threads", std::size_t{1});
+    set("middleman.workers", std::size_t{0});
+  }
+};
+
+int complain(const std::string& text, int status) {
+  std::fprintf(stderr, "troupe node: %s\n", text.c_str());
+  return status;
+}
+
+} // namespace
+
+int cmd_node(const NodeOptions& options) {
+  auto internal = internal_options(options.internal);
+  if (!internal.contains("config"))
+    return complain("nodes of several hosts are not in this version; 'troupe run' starts the node of this host", exit_usage);
+  const int config_fd = std::atoi(internal["config"].c_str());
+  auto config = read_config_fd(config_fd);
+  if (!config)
+    return complain(config.error().context, exit_usage);
+  auto worker = worker_program();
+  if (!worker)
+    return complain(worker.error().context, exit_usage);
+  const auto colon = options.master.rfind(':');
+  const auto host = options.master.substr(0, colon);
+  const int port = colon == std::string::npos ? 0 : std::atoi(options.master.c_str() + colon + 1);
+  if (port <= 0 || port > 65535)
+    return complain("--master needs HOST:PORT, got '" + options.master + "'", exit_usage);
+
+  std::signal(SIGPIPE, SIG_IGN);
+  const JobPaths paths(config->job.dir);
+  configure_log("node", LogLevel::info, 2);
+  NodeSettings settings;
+  settings.config = *config;
+  settings.config_fd = config_fd;
+  settings.worker_program = *worker;
+  settings.log_dir = paths.logs;
+  settings.slots = options.slots;
+  settings.host = host;
+  settings.agent = Incarnation{static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count())};
+
+  caf::actor agent; // for the signal thread, which is made before all others
+  SignalThread signals([&](int, int) {
+    if (agent)
+      caf::anon_send(agent, StopAtom::value, std::string("the node got a signal"));
+  });
+  NodeConfig caf_config;
+  caf::actor_system system{caf_config};
+  auto gate = system.middleman().remote_actor<caf::actor>(host, static_cast<std::uint16_t>(port));
+  if (!gate)
+    return complain("no master at " + options.master + ": " + caf::to_string(gate.error()), exit_failed);
+  {
+    caf::scoped_actor self{system};
+    auto persister = system.spawn<caf::detached>(persister_actor, &settings.config);
+    agent = system.spawn(node_actor, &settings, *gate, persister);
+    self->monitor(agent);
+    self->receive([](const caf::down_msg&) {});
+    caf::anon_send_exit(persister, caf::exit_reason::user_shutdown);
+    agent = nullptr;
+  }
+  *gate = nullptr;
+  return exit_done;
+}
+
+} // namespace troupe
