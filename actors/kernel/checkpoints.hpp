@@ -75,44 +75,56 @@ public:
   static constexpr std::string_view name = "checkpoints";
   using Event = std::variant<Started, PeerRestarted, Tick, Roster, Advanced, Formed, SaveRequest, StopRequest, Persisted,
                              CheckpointsListed, JobFinished, FailJob, StopAll>;
-  using Action = std::variant<SaveOrder, CheckpointsFound, DeleteCheckpoint, SaveDone, StopAll, WakeAt>;
+  using Action = std::variant<SaveOrder, CheckpointsFound, DeleteCheckpoint, SaveDone, StopAll, FailJob, WakeAt>;
 
   struct State {
     Term term;
+    bool listed = false;             ///< this term's listing came
     std::vector<FoundCheckpoint> checkpoints; ///< by key
     std::uint64_t request = 0;       ///< newest number used
     bool saving = false;
     SaveOrder order;                 ///< when saving
+    bool scheduled = false;          ///< the order is for a step to come, nobody waits for it
     Time ordered_at{};
-    std::uint32_t attempts = 0;      ///< of the present save
-    std::vector<std::string> wishes; ///< reasons of saves that wait for the present one
-    Generation generation;
+    std::uint32_t attempts = 0;      ///< of the present save that failed
+    std::string wish;                ///< why another save is due as soon as possible; empty: none is
+    Generation generation;           ///< newest formed
+    Step resumed;
     std::vector<WorkerKey> members;
-    Roster roster;
-    Step saved;                      ///< newest durable step of the present line
+    std::vector<WorkerKey> dead;     ///< of them
+    Step saved;                      ///< newest durable version of the present line
     Time saved_at{};
-    Duration took{};                 ///< of the last save
+    Duration took{};                 ///< the last save
     Time started_at{};
     std::uint32_t formed = 0;        ///< generations formed in this job
     bool finished = false;
     JobFinished result;
     bool stopping = false;           ///< a StopRequest waits for its save
     std::string stop_reason;
-    bool ended = false;              ///< StopAll was said
+    bool ended = false;              ///< StopAll or FailJob was said
     friend bool operator==(const State&, const State&) = default;
-    TROUPE_FIELDS(term, checkpoints, request, saving, order, ordered_at, attempts, wishes, generation, members, roster,
-                  saved, saved_at, took, started_at, formed, finished, result, stopping, stop_reason, ended)
+    TROUPE_FIELDS(term, listed, checkpoints, request, saving, order, scheduled, ordered_at, attempts, wish, generation,
+                  resumed, members, dead, saved, saved_at, took, started_at, formed, finished, result, stopping,
+                  stop_reason, ended)
   };
 
   explicit CheckpointsKernel(KernelSettings settings) : settings_(std::move(settings)) {}
   std::vector<Action> on(const Event& event, Time now);
   const State& state() const { return state_; }
-  void restore(State state) { state_ = std::move(state); }
+  void restore(State state) {
+    state_ = std::move(state);
+    reached_at_ = {};
+  }
 
 private:
   struct Turn;
   KernelSettings settings_;
   State state_;
+  Time reached_at_{}; ///< volatile: when the ordered version was first seen to exist
 };
+
+/// Time between checkpoints when checkpoint.every is "auto": sqrt(2 * C * M) (Young 1974) with C the time the last save
+/// took and M the time per formed generation so far, between 10 s and 10 min.
+Duration automatic_interval(Duration took, Duration elapsed, std::uint32_t generations);
 
 } // namespace troupe

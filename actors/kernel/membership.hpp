@@ -103,10 +103,10 @@ public:
     bool retiring = false;        ///< its end is ordered: not a failure
     bool charged = false;         ///< the present life's end was counted
     std::uint32_t fruitless = 0;  ///< lives in a row that took no step
-    bool backing_off = false;
-    Time not_before{};            ///< of the next start, when backing off
+    Time not_before{};            ///< of the next start; epoch: at once
+    Time unwanted_since{};        ///< epoch: wanted
     friend bool operator==(const Slot&, const Slot&) = default;
-    TROUPE_FIELDS(row, pid, ordered, kill, retiring, charged, fruitless, backing_off, not_before)
+    TROUPE_FIELDS(row, pid, ordered, kill, retiring, charged, fruitless, not_before, unwanted_since)
   };
   struct Node {
     NodeId node;
@@ -121,28 +121,28 @@ public:
     TROUPE_FIELDS(node, agent, sequence, order, lost, host, pid, slots)
   };
   struct Charge {
-    FailureClass kind = FailureClass::none;
+    WorkerKey worker;
+    Failure failure;
     Time at{};
     friend bool operator==(const Charge&, const Charge&) = default;
-    TROUPE_FIELDS(kind, at)
+    TROUPE_FIELDS(worker, failure, at)
   };
   struct State {
     Term term;
     std::uint64_t version = 0;      ///< of the roster
     std::uint32_t target = 0;
     std::vector<Node> nodes;        ///< by id
-    std::vector<Charge> charges;    ///< within the window
+    std::vector<Charge> charges;    ///< within their windows, oldest first
     std::vector<WorkerKey> members; ///< of the newest formed generation
     Generation generation;
-    bool stopping = false;
+    bool finished = false;          ///< all steps are done: nobody is replaced any more
+    bool stopping = false;          ///< all workers are to leave
     bool failed = false;
     bool stopped = false;           ///< AllStopped was said
     std::string why;                ///< of the stop
-    Failure first;                  ///< first failure of the job
-    WorkerKey first_worker;
     friend bool operator==(const State&, const State&) = default;
-    TROUPE_FIELDS(term, version, target, nodes, charges, members, generation, stopping, failed, stopped, why, first,
-                  first_worker)
+    TROUPE_FIELDS(term, version, target, nodes, charges, members, generation, finished, stopping, failed, stopped,
+                  why)
   };
 
   explicit MembershipKernel(KernelSettings settings);
@@ -151,29 +151,38 @@ public:
   void restore(State state);
 
 private:
-  struct Turn;                // one call of on(): collects actions, notices what changed
-  struct Watch {              // volatile: what heartbeats told about one worker
+  friend struct MembershipTurn;
+  /// What heartbeats told about one life of a worker.
+  struct Watch {
     WorkerKey worker;
-    Time heard{};             // epoch: not yet in this life
-    Time moved{};             // last time it made progress, or waited, or was in a declared span
-    Time stepped{};
+    Time heard{};              ///< epoch: not yet in this life of the master
+    Time moved{};              ///< made progress, waited for others, or was in a declared span
+    Time worked{};             ///< made progress
     std::uint64_t progress = 0;
+    Generation generation;
     Step step;
+    Time stepped{};
     bool waiting = false;
+    bool debugged = false;
   };
   struct NodeWatch {
     NodeId node;
     Time heard{};
   };
+  /// Volatile: no part of State (see kernel.hpp).
+  struct Volatile {
+    std::vector<Watch> workers;
+    std::vector<NodeWatch> nodes;
+    std::vector<Duration> steps; ///< newest last, at most 64
+    Time started{};              ///< this life of the master
+    Time clocks_from{};          ///< nobody is judged by anything before
+    Time next_tick{};
+    Advanced told;
+  };
 
   KernelSettings settings_;
   State state_;
-  // Volatile, not in State: see kernel.hpp.
-  std::vector<Watch> watches_;
-  std::vector<NodeWatch> node_watches_;
-  std::vector<Duration> step_times_;
-  Time clocks_from_{};        // nobody is judged by anything before
-  Advanced told_;
+  Volatile volatile_;
 };
 
 } // namespace troupe

@@ -6,7 +6,7 @@
 //   - generation numbers only grow.
 #pragma once
 
-#include "actors/kernel/kernel.hpp"
+#include "actors/kernel/membership.hpp"
 #include "actors/kernel/settings.hpp"
 #include "troupe/strategy.hpp"
 
@@ -75,30 +75,36 @@ public:
   };
   struct State {
     Term term;
-    std::vector<Ancestor> lineage;     ///< ascending; one that a later lower resume point implies is left out
-    Generation newest;                 ///< largest number ever planned or reported
+    std::vector<Ancestor> lineage;     ///< ascending; those that a later, lower resume point implies are left out
+    Generation newest;                 ///< largest number ever planned or heard of
+    bool listed = false;               ///< this term's checkpoints are known
     std::vector<FoundCheckpoint> checkpoints;
     Roster roster;
-    bool drained = false;              ///< a plan is due (and `planned` not yet sent)
-    Drained last;                      ///< newest drained generation, without its roster
+    bool drained = false;              ///< a plan is due
+    Generation ended_generation;       ///< newest that drained
+    std::string ended_cause;
     Plan planned;                      ///< newest plan; announced or not
-    std::vector<WorkerKey> members;    ///< of the running generation, by rank
-    Generation running;                ///< 0: none runs
-    bool limited = false;              ///< a digest mismatch: nothing after `ceiling` may be used by the next plan
-    Step ceiling;
+    Generation running;                ///< newest that formed
+    Generation asked;                  ///< newest that a DrainRequest was sent for
+    bool limited = false;              ///< digests of version `ceiling` differed: nothing after the last agreed version
+    Step ceiling;                      ///< may be used by the next plan
+    PieceKey mismatch;                 ///< newest that was told
     std::vector<Time> mismatches;      ///< within the window
+    std::uint64_t layout = 0;          ///< that all workers must have built
     bool paused = false;
     bool ended = false;
     Time below_since{};                ///< too few workers since; epoch: enough
     std::string first_cause;           ///< of the present shortage
     std::string strategy_state;        ///< reflect text
     Time strategy_wake{};              ///< epoch: none
+    std::string noted;                 ///< newest decision, so that the same one is said once
     friend bool operator==(const State&, const State&) = default;
-    TROUPE_FIELDS(term, lineage, newest, checkpoints, roster, drained, last, planned, members, running, limited,
-                  ceiling, mismatches, paused, ended, below_since, first_cause, strategy_state, strategy_wake)
+    TROUPE_FIELDS(term, lineage, newest, listed, checkpoints, roster, drained, ended_generation, ended_cause, planned,
+                  running, asked, limited, ceiling, mismatch, mismatches, layout, paused, ended, below_since, first_cause,
+                  strategy_state, strategy_wake, noted)
   };
 
-  /// `strategy` null: the built-in one that settings name.
+  /// `strategy` null: the built-in one that settings name; asserts that there is one.
   explicit RecoveryKernel(KernelSettings settings, std::unique_ptr<Strategy> strategy = nullptr);
   std::vector<Action> on(const Event& event, Time now);
   const State& state() const { return state_; }

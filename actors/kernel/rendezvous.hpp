@@ -39,22 +39,27 @@ public:
     std::string cause;            ///< of the drain
     std::string refused;
     Time since{};                 ///< of the phase
+    std::uint32_t misfires = 0;   ///< generations in a row that did not form in time though nobody was late
     std::vector<Promise> promises;///< of the members of `plan`
     Roster roster;
     JobFinished result;
     friend bool operator==(const State&, const State&) = default;
-    TROUPE_FIELDS(term, sequence, phase, plan, cause, refused, since, promises, roster, result)
+    TROUPE_FIELDS(term, sequence, phase, plan, cause, refused, since, misfires, promises, roster, result)
   };
 
-  explicit RendezvousKernel(KernelSettings settings);
+  explicit RendezvousKernel(KernelSettings settings) : settings_(std::move(settings)) {}
   std::vector<Action> on(const Event& event, Time now);
   const State& state() const { return state_; }
-  void restore(State state) { state_ = std::move(state); }
+  void restore(State state) {
+    state_ = std::move(state);
+    clocks_from_ = {};
+  }
 
 private:
   struct Turn;
   KernelSettings settings_;
   State state_;
+  Time clocks_from_{}; ///< volatile: nobody is late by anything before
 };
 
 std::string_view to_string(RendezvousKernel::Phase);

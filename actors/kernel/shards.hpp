@@ -40,7 +40,7 @@ struct EpochsDone {
 class ShardsKernel {
 public:
   static constexpr std::string_view name = "shards";
-  using Event = std::variant<Started, PeerRestarted, Advanced, Formed, Persisted, JobFinished>;
+  using Event = std::variant<Started, PeerRestarted, Formed, Persisted, JobFinished>;
   using Action = std::variant<RowsFinal, RowsVoid, EpochsDone>;
 
   struct State {

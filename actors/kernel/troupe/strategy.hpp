@@ -50,6 +50,7 @@ struct WorkerView {
   bool coming = false;      ///< starting, or a replacement is ordered
   bool has_memory = false;  ///< its slot holds a version of the state
   Time since{};             ///< of its present phase
+  friend bool operator==(const WorkerView&, const WorkerView&) = default;
   TROUPE_FIELDS(node, slot, incarnation, usable, member, rank, wanted, dead, coming, has_memory, since)
 };
 
@@ -64,6 +65,7 @@ struct ClusterView {
   Duration gather{};               ///< longest sensible wait at the start of a job
   bool drained = true;             ///< no generation runs: a decision with members becomes a plan
   bool first = true;               ///< no generation ever ran in this job
+  friend bool operator==(const ClusterView&, const ClusterView&) = default;
   TROUPE_FIELDS(workers, start, min, max, virtual_workers, target, hold, gather, drained, first)
 };
 

@@ -1,0 +1,108 @@
+// Wishes of the membership kernel: which slots are wanted, and what each node is told.
+#include "actors/kernel/membership_turn.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+/// The first `target` slots, counted over the nodes before the next slot of a node: highest slots retire first.
+void MembershipTurn::place() {
+  std::size_t most = 0;
+  for (const Node& node : state.nodes)
+    most = std::max(most, node.slots.size());
+  std::uint32_t placed = 0;
+  for (std::size_t i = 0; i < most; ++i)
+    for (Node& node : state.nodes) {
+      if (i >= node.slots.size())
+        continue;
+      Slot& slot = node.slots[i];
+      bool wanted = !node.lost && !ending() && placed < state.target;
+      if (wanted)
+        ++placed;
+      if (slot.row.wanted == wanted)
+        continue;
+      slot.row.wanted = wanted;
+      slot.unwanted_since = wanted ? Time{} : now;
+      roster_changed = true;
+      reorder.push_back(node.node);
+    }
+}
+
+/// Is a process of the wanted incarnation to run in the slot?
+bool MembershipTurn::runs(const Slot& slot) const {
+  if (ending())
+    return false;
+  if (slot.ordered > slot.row.worker.incarnation)
+    return slot.row.wanted;
+  return !gone(slot.row) && !slot.retiring;
+}
+
+void MembershipTurn::reconcile(Slot& slot) {
+  RosterRow& row = slot.row;
+  const bool pending = slot.ordered > row.worker.incarnation;
+  if (gone(row)) {
+    const bool settled = slot.charged || row.worker.incarnation.value == 0;
+    if (row.wanted && settled && !pending && now >= slot.not_before && !ending() && !state.finished) {
+      slot.ordered = row.worker.incarnation.next();
+      slot.not_before = {};
+      reorder.push_back(row.worker.node);
+    }
+  } else if (!row.wanted && !slot.retiring) {
+    // A member leaves its generation first, unless that takes too long; the others need not notice.
+    const bool member = std::find(state.members.begin(), state.members.end(), row.worker) != state.members.end();
+    if (!member || ending() || now - slot.unwanted_since >= settings.limits.retire) {
+      slot.retiring = true;
+      reorder.push_back(row.worker.node);
+    }
+  }
+  const bool coming = row.wanted && !ending() && gone(row) &&
+                      (slot.ordered > row.worker.incarnation || !state.finished);
+  if (row.coming != coming) {
+    row.coming = coming;
+    roster_changed = true;
+  }
+}
+
+std::vector<SlotOrder> MembershipTurn::orders_of(const Node& node) const {
+  std::vector<SlotOrder> orders;
+  for (const Slot& slot : node.slots)
+    orders.push_back({slot.row.worker.slot, slot.ordered, runs(slot), slot.kill});
+  return orders;
+}
+
+void MembershipTurn::conclude() {
+  if (roster_changed || restate)
+    place();
+  bool living = false;
+  Time wake = now + settings.limits.heartbeat;
+  for (Node& node : state.nodes) {
+    for (Slot& slot : node.slots) {
+      reconcile(slot);
+      if (!node.lost && slot.row.phase != WorkerPhase::empty && slot.row.phase != WorkerPhase::exited)
+        living = true;
+      if (slot.not_before > now)
+        wake = std::min(wake, slot.not_before);
+    }
+    if (restate || std::find(reorder.begin(), reorder.end(), node.node) != reorder.end())
+      say(SlotsOrder{state.term, ++node.order, node.node, orders_of(node)});
+  }
+  if (roster_changed || restate) {
+    if (roster_changed)
+      ++state.version;
+    Roster roster{state.version, state.target, {}};
+    for (const Node& node : state.nodes)
+      for (const Slot& slot : node.slots)
+        roster.rows.push_back(slot.row);
+    say(std::move(roster));
+  }
+  if (ending() && !living && !state.stopped) {
+    state.stopped = true;
+    say(AllStopped{state.why});
+  }
+  if (!state.stopped && (memory.next_tick <= now || wake < memory.next_tick)) {
+    memory.next_tick = wake;
+    say(WakeAt{wake, "to see who is silent"});
+  }
+}
+
+} // namespace troupe
