@@ -12,12 +12,19 @@ namespace troupe {
 
 class Directory {
 public:
-  /// Says that `actor` now plays `role`; returns its life, 1 for the first.
-  std::uint64_t announce(const std::string& role, caf::actor actor) {
+  /// Says that `actor` now plays `role`. Called by whoever spawned it, before anybody else can look for it.
+  void announce(const std::string& role, caf::actor actor) {
     std::lock_guard lock(mutex_);
     auto& entry = roles_[role];
     entry.actor = std::move(actor);
-    return ++entry.life;
+    ++entry.life;
+  }
+
+  /// Of whoever plays the role now; 0: nobody ever did.
+  std::uint64_t life(const std::string& role) const {
+    std::lock_guard lock(mutex_);
+    const auto i = roles_.find(role);
+    return i == roles_.end() ? 0 : i->second.life;
   }
 
   /// Null while nobody plays it.

@@ -204,7 +204,6 @@ caf::behavior gate_actor(Self self, MasterWiring* wiring, const GateSettings* se
   st.settings = settings;
   self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "gate.error", "{}", caf::to_string(e)); });
   self->set_down_handler([self](const caf::down_msg& down) { node_down(self, down); });
-  const auto life = wiring->directory.announce(role::gate, self);
   auto port = self->system().middleman().publish(self, 0, settings->listen.c_str());
   if (!port) {
     log(LogLevel::error, "gate.unpublished", "{}", caf::to_string(port.error()));
@@ -212,7 +211,7 @@ caf::behavior gate_actor(Self self, MasterWiring* wiring, const GateSettings* se
     return {};
   }
   settings->published(*port);
-  if (life > 1)
+  if (wiring->directory.life(role::gate) > 1)
     tell_kernels(wiring->directory, PeerRestarted{role::gate});
   return {
     [self](const Message<schema::NodeHello>& m) {

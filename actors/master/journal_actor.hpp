@@ -45,11 +45,13 @@ struct Follow {};
 
 struct JournalState {
   static inline const char* name = "troupe.journal";
+  ~JournalState();           ///< what is buffered reaches the files
   std::optional<JournalFile> journal;
   std::optional<JournalFile> events;
   caf::actor follower;
   std::uint64_t sequence = 0;
   std::uint64_t since_snapshot = 0;
+  std::size_t snapshots = 0; ///< of the round at hand
 };
 
 struct JournalPaths {

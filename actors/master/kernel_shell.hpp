@@ -45,7 +45,6 @@ struct KernelShellState {
   std::uint64_t tokens = 0;
   std::uint64_t wake = 0;     ///< number of the newest timer
   Time wake_at{};
-  std::uint64_t life = 0;
 };
 
 template <class F>
@@ -177,9 +176,8 @@ caf::behavior kernel_shell(caf::stateful_actor<KernelShellState<K>>* self, Maste
       [self](const Records& past) {
         auto& st = self->state;
         detail::replay(*st.kernel, past.records);
-        st.life = st.wiring->directory.announce(std::string(K::name), self);
         detail::take<K>(self, Started{st.wiring->term});
-        if (st.life > 1)
+        if (st.wiring->directory.life(std::string(K::name)) > 1)
           tell_kernels(st.wiring->directory, PeerRestarted{std::string(K::name)});
       },
       [self](const caf::error& e) { self->quit(e); });

@@ -19,6 +19,7 @@ struct MasterWiring {
   JobConfig config;
   KernelSettings settings;
   Term term;
+  std::vector<std::string> kernels; ///< roles of the kernels
   Directory directory;
 };
 

@@ -8,6 +8,7 @@
 #include "comm/segment.hpp"
 #include "troupe/version.hpp"
 
+#include <caf/io/middleman.hpp>
 #include <caf/send.hpp>
 #include <fmt/format.h>
 
@@ -141,7 +142,7 @@ void start_worker(Self self, Slot& slot) {
                          O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)};
   SpawnSpec spec;
   spec.program = s.worker_program;
-  spec.arguments = {"--port",        std::to_string(s.port),
+  spec.arguments = {"--port",        std::to_string(st.port),
                     "--node",        std::to_string(st.node.value),
                     "--slot",        std::to_string(slot.fact.slot.value),
                     "--incarnation", std::to_string(slot.fact.incarnation.value),
@@ -354,8 +355,9 @@ void note(Self self, const WorkerReport& report, caf::strong_actor_ptr from) {
   if (report.mismatch.generation > Generation{})
     self->send(st.gate, Message<schema::DigestMismatch>::from(
                           DigestMismatch{report.mismatch.generation, report.mismatch.step, {}}));
-  if (report.modes != slot->modes) {
+  if (report.modes != slot->modes || report.samples_by_count != slot->counts) {
     slot->modes = report.modes;
+    slot->counts = report.samples_by_count;
     self->send(st.gate, Message<schema::WorkerReport>::from(report));
   }
   if (report.fact == slot->fact)
@@ -423,6 +425,13 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
     else
       stop_all(self, "the node was told to end");
   });
+  auto port = self->system().middleman().publish(self, 0, "127.0.0.1");
+  if (!port) {
+    log(LogLevel::error, "node.unpublished", "{}", caf::to_string(port.error()));
+    self->quit(port.error());
+    return {};
+  }
+  st.port = *port;
   NodeHello hello;
   hello.host = settings->host;
   hello.pid = ::getpid();

@@ -30,7 +30,6 @@ struct NodeSettings {
   std::string log_dir;
   std::uint32_t slots = 1;
   std::string host;
-  std::uint16_t port = 0;        ///< where workers connect
   Incarnation agent;
 };
 
@@ -48,6 +47,7 @@ struct NodeState {
   caf::actor persister;
   NodeId node;
   Term term;
+  std::uint16_t port = 0;                   ///< where workers connect
   std::uint64_t sequence = 0;
   std::uint64_t worker_sequence = 0;
   bool report_due = false;

@@ -94,11 +94,11 @@ bool heard_of(const Slot& slot, Duration heartbeat, const LimitsSettings& limits
     activity = activity_of(pulse);
   }
   if (activity == Activity::building)
-    out.allowance = limits.startup;
+    out.allowance = limits.build;
   else if (activity == Activity::restoring || activity == Activity::evaluation)
-    out.allowance = limits.restore;
+    out.allowance = limits.form;
   else if (activity == Activity::connecting)
-    out.allowance = limits.connect;
+    out.allowance = limits.form;
   else if (activity == Activity::idle)
     out.allowance = limits.below_min;
   return true;

@@ -23,6 +23,7 @@ struct Slot {
   SlotFact fact;
   WorkerHello hello;
   std::vector<std::string> modes;
+  std::vector<SampleCount> counts;
   UniqueFd bank_fd;
   std::optional<checkpoint::SlotBank> bank;
   Time heard{};                    ///< last word of the worker

@@ -1,0 +1,434 @@
+#include "actors/master/history.hpp"
+
+#include "actors/master/record_visit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+bool set(Time t) {
+  return t != Time{};
+}
+
+std::string in_words(const Failure& f) {
+  std::string text = f.signal != 0 ? fmt::format("killed by signal {}", f.signal) : f.what;
+  if (f.signal != 0 && f.kind != FailureClass::signal)
+    text += fmt::format(" ({}: {})", to_string(f.kind), f.what);
+  if (!f.during.empty() && f.during != "idle")
+    text += fmt::format(" in {} of step {}", f.during, f.step.value);
+  return text;
+}
+
+} // namespace
+
+History::History(const JobConfig& config, std::uint64_t total_steps)
+  : global_batch_(config.workers.virtual_workers * config.workers.micro_batch) {
+  base_.job = config.job.name;
+  base_.seed = config.job.seed;
+  base_.total_steps = total_steps;
+  base_.workers.start = config.workers.start;
+  base_.dir = config.job.dir;
+}
+
+void History::record(const JournalRecord& record) {
+  if (started_ns_ == 0)
+    started_ns_ = record.wall_ns;
+  if (record.term != term_) {
+    term_ = record.term;
+    term_ns_ = record.wall_ns;
+    ++terms_;
+  }
+  if (record.kind == RecordKind::settings) {
+    if (auto settings = decode<schema::KernelSettings>(record.payload)) {
+      faults_.clear();
+      for (const auto& fault : settings->faults)
+        faults_.push_back({fault.text, true, false, fault.every > Duration{}});
+    }
+    return;
+  }
+  (void)visit_record(record, *this); // an unreadable record is the journal's concern
+}
+
+std::int32_t History::rank_of(const WorkerKey& worker) const {
+  for (const auto& m : plan_.members)
+    if (m.worker == worker)
+      return static_cast<std::int32_t>(m.rank.value);
+  return -1;
+}
+
+void History::event(MembershipKernel*, const JournalRecord& record, const NodeReport& report) {
+  hosts_[report.node.value] = report.host;
+  for (const auto& fact : report.slots) {
+    if (fact.incarnation == Incarnation{})
+      continue;
+    const WorkerKey key{report.node, fact.slot, fact.incarnation};
+    std::erase_if(facts_, [&](const auto& e) {
+      return e.first.node == key.node && e.first.slot == key.slot && e.first.incarnation != key.incarnation;
+    });
+    facts_[key] = fact;
+    step_ = std::max(step_, fact.step);
+    if (set(fact.times.drained) && fact.generation >= plan_.previous) {
+      const auto known = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& s) {
+        return s.worker == key && s.times.drained == fact.times.drained;
+      });
+      if (known == seen_.end())
+        seen_.push_back({key, fact.generation, fact.times});
+    }
+  }
+  close_recovery(record.wall_ns);
+}
+
+void History::event(MembershipKernel*, const JournalRecord& record, const Alive& alive) {
+  for (const auto& h : alive.heard) {
+    heard_[{alive.node, h.slot, h.incarnation}] = record.now;
+    if (h.generation == plan_.generation)
+      step_ = std::max(step_, h.step);
+  }
+}
+
+void History::event(RecoveryKernel*, const JournalRecord& record, const Pause& pause) {
+  paused_ = pause.on;
+  say(record.wall_ns, pause.on ? "paused" : "going on");
+}
+
+void History::event(CheckpointsKernel*, const JournalRecord& record, const Persisted& done) {
+  if (done.ok) {
+    CheckpointRow row;
+    row.step = done.key.step.value;
+    row.generation = done.key.generation.value;
+    row.path = done.path;
+    row.ms = to_ms(done.took);
+    row.best = done.best;
+    checkpoints_.push_back(std::move(row));
+  } else {
+    say(record.wall_ns, fmt::format("checkpoint failed: {}", done.error));
+  }
+}
+
+void History::event(CheckpointsKernel*, const JournalRecord&, const StopRequest& stop) {
+  if (result_.empty()) {
+    result_ = stop.save ? "stopped" : "interrupted";
+    cause_ = stop.reason;
+  }
+}
+
+void History::action(MembershipKernel*, const JournalRecord& record, const WorkerFailed& failed) {
+  const auto& f = failed.failure;
+  FailureRow row;
+  row.id = failures_.size() + 1;
+  row.failure_class = to_string(f.kind);
+  row.node = failed.worker.node.value;
+  row.worker = rank_of(failed.worker);
+  row.incarnation = failed.worker.incarnation.value;
+  if (const auto fact = facts_.find(failed.worker); fact != facts_.end())
+    row.pid = fact->second.pid;
+  row.signal = f.signal;
+  row.during = f.during;
+  row.what = f.what;
+  row.step = f.step.value;
+  open_.push_back({failures_.size(), f.killed_at, f.step, row.worker >= 0});
+  events_.push_back({record.wall_ns, {}, row, {}});
+  failures_.push_back(std::move(row));
+}
+
+void History::fail(const FailJob& failed) {
+  if (result_ == "failed")
+    return;
+  result_ = "failed";
+  cause_ = failed.cause;
+  if (failed.first.kind != FailureClass::none)
+    details_.push_back(fmt::format("first: worker {}, {}", failed.worker.slot.value, in_words(failed.first)));
+  if (failed.first.kind == FailureClass::startup)
+    details_.push_back("start-up errors are not retried");
+}
+
+void History::action(RendezvousKernel*, const JournalRecord& record, const GenerationOrder& order) {
+  if (order.command != GenerationCommand::form || !order.plan || order.plan->generation <= plan_.generation)
+    return;
+  plan_ = *order.plan;
+  formed_ = false;
+  timed_ = false;
+  step_ = plan_.resume.step;
+  rate_from_ns_ = 0;
+  ++generations_;
+  most_members_ = std::max(most_members_, static_cast<std::uint32_t>(plan_.members.size()));
+  formed_ns_ = record.wall_ns;
+}
+
+void History::action(RendezvousKernel*, const JournalRecord&, const Formed&) {
+  formed_ = true;
+}
+
+void History::action(RendezvousKernel*, const JournalRecord&, const JobFinished& done) {
+  finished_ = true;
+  digest_ = done.digest;
+  step_ = done.step;
+  if (result_ != "failed") {
+    result_ = "done";
+    cause_.clear();
+  }
+}
+
+void History::action(FaultsKernel*, const JournalRecord&, const FireFault& verdict) {
+  if (verdict.fire && verdict.id < faults_.size())
+    faults_[verdict.id].fired = true;
+}
+
+void History::action(FaultsKernel*, const JournalRecord&, const KillWorker& kill) {
+  if (kill.id < faults_.size() && faults_[kill.id].exempt)
+    faults_[kill.id].fired = true;
+}
+
+void History::action(ShardsKernel*, const JournalRecord&, const RowsFinal& rows) {
+  rows_final_ = std::max(rows_final_, rows.before);
+}
+
+void History::action(ShardsKernel*, const JournalRecord&, const RowsVoid& voided) {
+  void_ = {voided.generation, voided.from};
+}
+
+std::optional<std::pair<Generation, Step>> History::take_void() {
+  return std::exchange(void_, std::nullopt);
+}
+
+// Once every member of the newest generation did its first step, the failures before it are recovered.
+void History::close_recovery(std::int64_t wall_ns) {
+  if (timed_ || plan_.members.empty())
+    return;
+  Time ordered{}, connected{}, restored{}, first{};
+  std::string source = "local";
+  for (const auto& m : plan_.members) {
+    const auto fact = facts_.find(m.worker);
+    if (fact == facts_.end() || fact->second.generation != plan_.generation
+        || (!set(fact->second.times.first_step) && fact->second.phase != WorkerPhase::finished))
+      return;
+    const auto& t = fact->second.times;
+    ordered = std::max(ordered, t.ordered);
+    connected = std::max(connected, t.connected);
+    restored = std::max(restored, t.restored);
+    first = std::max(first, t.first_step);
+    if (!fact->second.restore_source.empty() && fact->second.restore_source != "local")
+      source = fact->second.restore_source;
+  }
+  timed_ = true;
+  RunEvent formed;
+  formed.wall_ns = wall_ns;
+  formed.formed = {plan_.generation.value, static_cast<std::uint32_t>(plan_.members.size()), plan_.resume.step.value,
+                   source, {}};
+  for (const auto& open : open_) {
+    auto& row = failures_[open.row];
+    row.recovered = true;
+    row.generation = plan_.generation.value;
+    row.resumed_step = plan_.resume.step.value;
+    row.restore_source = source;
+    if (!open.member)
+      continue;
+    Time detected{}, aborted{}, drained{};
+    for (const auto& s : seen_) {
+      if (!set(s.times.detected) || (set(open.killed) && s.times.detected < open.killed))
+        continue;
+      detected = set(detected) ? std::min(detected, s.times.detected) : s.times.detected;
+      aborted = std::max(aborted, s.times.aborted);
+      drained = std::max(drained, s.times.drained);
+    }
+    if (!set(detected))
+      detected = set(open.killed) ? open.killed : ordered;
+    RecoveryTimes& ms = row.ms;
+    const Time begin = set(open.killed) ? open.killed : detected;
+    auto mark = begin;
+    auto phase = [&](Time end) {
+      end = std::max(end, mark);
+      const auto length = end - mark;
+      mark = end;
+      return to_ms(length);
+    };
+    ms.detect = phase(detected);
+    ms.abort = phase(aborted);
+    ms.drain = phase(drained);
+    ms.plan = phase(ordered);
+    ms.connect = phase(connected);
+    ms.restore = phase(restored);
+    ms.first_step = phase(first);
+    ms.total = to_ms(mark - begin);
+    if (!formed.formed->ms)
+      formed.formed->ms = ms;
+  }
+  if (plan_.previous > Generation{} || !open_.empty())
+    events_.push_back(std::move(formed));
+  open_.clear();
+  seen_.clear();
+}
+
+void History::progress(const ProgressReport& progress) {
+  lives_[progress.worker] = progress.spent;
+  if (progress.rank.value != 0 || progress.generation < plan_.generation)
+    return;
+  for (const auto& row : progress.rows) {
+    if (!row.metrics.empty()) {
+      for (const auto& m : row.metrics)
+        metrics_[m.name] = m.value;
+      continue;
+    }
+    step_ = std::max(step_, row.step.next());
+    loss_ = row.loss_weight > 0 ? row.loss_sum / row.loss_weight : row.loss_sum;
+    skipped_ += row.skipped;
+    if (rate_from_ns_ == 0) {
+      rate_from_ns_ = row.at;
+      rate_from_ = row.step;
+    } else if (row.at - rate_from_ns_ >= 500'000'000) {
+      rate_ = 1e9 * static_cast<double>(row.step.value - rate_from_.value) / static_cast<double>(row.at - rate_from_ns_);
+      rate_from_ns_ = row.at;
+      rate_from_ = row.step;
+    }
+  }
+}
+
+void History::worker(const WorkerReport& report) {
+  for (const auto& mode : report.modes)
+    if (std::find(modes_.begin(), modes_.end(), mode) == modes_.end())
+      modes_.push_back(mode);
+  if (!report.samples_by_count.empty()) {
+    counts_.clear();
+    for (const auto& c : report.samples_by_count)
+      counts_[c.count] = c.samples;
+  }
+}
+
+// Worker-seconds by what they were for; what no living worker accounts for is start-up, or repair after failures.
+Goodput History::goodput(std::int64_t wall_ns) const {
+  Goodput g;
+  auto seconds = [](Duration d) { return std::chrono::duration<double>(d).count(); };
+  double sum = 0;
+  for (const auto& [worker, s] : lives_) {
+    const double parts[] = {seconds(s.useful + s.wait), seconds(s.build),   seconds(s.evaluation),
+                            seconds(s.lost),            seconds(s.snapshot), seconds(s.connect + s.drain + s.idle),
+                            seconds(s.restore)};
+    g.useful += parts[0];
+    (worker.incarnation.value <= 1 ? g.startup : g.repair) += parts[1];
+    g.evaluation += parts[2];
+    g.recompute += parts[3];
+    g.checkpoint += parts[4];
+    g.reconfigure += parts[5];
+    g.reload += parts[6];
+    for (const double part : parts)
+      sum += part;
+  }
+  const auto slots = std::max(base_.workers.start, most_members_);
+  const double wall = slots * static_cast<double>(wall_ns - started_ns_) / 1e9;
+  const double rest = std::max(0.0, wall - sum);
+  (failures_.empty() ? g.startup : g.repair) += rest;
+  g.total = sum + rest;
+  return g;
+}
+
+std::uint64_t History::redone() const {
+  std::uint64_t steps = 0;
+  for (const auto& row : failures_)
+    if (row.recovered && row.step >= row.resumed_step && row.worker >= 0)
+      steps = std::max(steps, steps + row.step + 1 - row.resumed_step);
+  return steps;
+}
+
+std::string History::state() const {
+  if (!result_.empty())
+    return "ending";
+  if (paused_)
+    return "paused";
+  if (generations_ == 0)
+    return "starting";
+  return formed_ ? "running" : "recovering";
+}
+
+RunReport History::report(std::int64_t wall_ns) const {
+  RunReport r = base_;
+  r.result = result_;
+  r.cause = cause_;
+  r.details = details_;
+  r.steps = step_.value;
+  r.samples = step_.value * global_batch_;
+  r.epochs = epochs_;
+  r.metrics = metrics_;
+  if (finished_)
+    r.model_digest = fmt::format("{:016x}", digest_);
+  r.workers.end = static_cast<std::uint32_t>(plan_.members.size());
+  r.generations = generations_;
+  r.steps_redone = redone();
+  r.failures = failures_;
+  r.faults = faults_;
+  r.samples_by_count = counts_;
+  r.skipped = skipped_;
+  r.goodput = goodput(wall_ns);
+  r.checkpoints = checkpoints_;
+  r.modes = modes_;
+  r.wall_s = started_ns_ == 0 ? 0 : static_cast<double>(wall_ns - started_ns_) / 1e9;
+  return r;
+}
+
+RunView History::view() const {
+  RunView v;
+  v.job = base_.job;
+  v.state = state();
+  v.note = v.state == "recovering" ? plan_.reason : cause_;
+  v.step = step_.value;
+  v.total_steps = base_.total_steps;
+  v.steps_per_s = rate_;
+  v.has_loss = rate_from_ns_ != 0;
+  v.loss = loss_;
+  v.workers = static_cast<std::uint32_t>(plan_.members.size());
+  v.target = target_;
+  v.generation = plan_.generation.value;
+  v.failures = failures_.size();
+  v.steps_lost = redone();
+  return v;
+}
+
+StatusView History::status(Time now, std::int64_t wall_ns) const {
+  const auto v = view();
+  StatusView s;
+  s.job = v.job;
+  s.state = v.state;
+  s.note = v.note;
+  s.term = term_.value;
+  s.generation = v.generation;
+  s.since_ns = formed_ns_;
+  s.step = v.step;
+  s.total_steps = v.total_steps;
+  s.steps_per_s = v.steps_per_s;
+  s.loss = v.loss;
+  s.workers = v.workers;
+  s.target = v.target;
+  s.failures = v.failures;
+  s.steps_lost = v.steps_lost;
+  s.master_up_s = static_cast<double>(wall_ns - term_ns_) / 1e9;
+  s.master_restarts = terms_ > 0 ? terms_ - 1 : 0;
+  s.dir = base_.dir;
+  for (const auto& [id, host] : hosts_) {
+    NodeView node;
+    node.node = id;
+    node.host = host;
+    node.heartbeat_ms = -1;
+    for (const auto& [key, fact] : facts_) {
+      if (key.node.value != id)
+        continue;
+      ++node.slots;
+      if (fact.phase != WorkerPhase::empty && fact.phase != WorkerPhase::exited) {
+        ++node.used;
+        node.ranks.push_back(rank_of(key));
+      }
+      if (const auto heard = heard_.find(key); heard != heard_.end())
+        node.heartbeat_ms = std::max(node.heartbeat_ms, to_ms(now - heard->second));
+    }
+    s.nodes.push_back(std::move(node));
+  }
+  return s;
+}
+
+std::vector<RunEvent> History::take_events() {
+  return std::exchange(events_, {});
+}
+
+} // namespace troupe

@@ -1,0 +1,143 @@
+// The story of a run, folded from its records: what failed and how long each recovery took phase by phase, who is
+// there, how far it is, where the worker-seconds went. Pure: the same records give the same report, live, after a
+// restart of the console, and from an event log. One thread.
+#pragma once
+
+#include "actors/journal_types.hpp"
+#include "actors/kernel/checkpoints.hpp"
+#include "actors/kernel/faults.hpp"
+#include "actors/kernel/membership.hpp"
+#include "actors/kernel/shards.hpp"
+#include "actors/run_report.hpp"
+
+#include <map>
+
+namespace troupe {
+
+/// Something that people are told when it happens; exactly one of the three.
+struct RunEvent {
+  struct Formed {
+    std::uint64_t generation = 0;
+    std::uint32_t workers = 0;
+    std::uint64_t step = 0;
+    std::string source;
+    std::optional<RecoveryTimes> ms; ///< when it answered a failure
+  };
+  std::int64_t wall_ns = 0;
+  std::string text;
+  std::optional<FailureRow> failure;
+  std::optional<Formed> formed;
+};
+
+class History {
+public:
+  History(const JobConfig& config, std::uint64_t total_steps);
+
+  void record(const JournalRecord& record);
+  void progress(const ProgressReport& progress);
+  void worker(const WorkerReport& report);
+
+  /// As of now; `wall_ns` is the wall clock. `dir`, `version`, `config` and `host` are left to the caller.
+  RunReport report(std::int64_t wall_ns) const;
+  RunView view() const;
+  StatusView status(Time now, std::int64_t wall_ns) const;
+  /// What happened since the last call.
+  std::vector<RunEvent> take_events();
+
+  bool ended() const { return stopped_; }               ///< AllStopped was said
+  bool finished() const { return finished_; }
+  Step rows_final_before() const { return rows_final_; }
+  std::optional<std::pair<Generation, Step>> take_void(); ///< rows that became void since the last call
+
+  // What visit_record finds; everything else is of no interest here.
+  template <class K, class E>
+  void event(K*, const JournalRecord&, const E&) {}
+  template <class K, class A>
+  void action(K*, const JournalRecord&, const A&) {}
+  void event(MembershipKernel*, const JournalRecord&, const NodeReport&);
+  void event(MembershipKernel*, const JournalRecord&, const Alive&);
+  void event(RecoveryKernel*, const JournalRecord&, const Pause&);
+  void event(CheckpointsKernel*, const JournalRecord&, const Persisted&);
+  void event(CheckpointsKernel*, const JournalRecord&, const StopRequest&);
+  void action(MembershipKernel*, const JournalRecord&, const WorkerFailed&);
+  void action(MembershipKernel*, const JournalRecord&, const Roster& roster) { target_ = roster.target; }
+  void action(MembershipKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
+  void action(RendezvousKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
+  void action(RecoveryKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
+  void action(MembershipKernel*, const JournalRecord&, const AllStopped&) { stopped_ = true; }
+  void action(RendezvousKernel*, const JournalRecord&, const GenerationOrder&);
+  void action(RendezvousKernel*, const JournalRecord&, const Formed&);
+  void action(RendezvousKernel*, const JournalRecord&, const JobFinished&);
+  void action(FaultsKernel*, const JournalRecord&, const FireFault&);
+  void action(FaultsKernel*, const JournalRecord&, const KillWorker&);
+  void action(ShardsKernel*, const JournalRecord&, const RowsFinal& final_rows);
+  void action(ShardsKernel*, const JournalRecord&, const RowsVoid& voided);
+  void action(ShardsKernel*, const JournalRecord&, const EpochsDone& epochs) { epochs_ = epochs.done; }
+
+private:
+  struct Open {              ///< a failure on its way to recovery
+    std::size_t row = 0;     ///< in failures_
+    Time killed{};           ///< epoch: not known
+    Step step;               ///< it was in
+    bool member = false;
+  };
+  struct Seen {              ///< milestones of one survivor of one change of generation
+    WorkerKey worker;
+    Generation generation;
+    Milestones times;
+  };
+
+  void fail(const FailJob& failed);
+  void note_members(const NodeReport& report);
+  void close_recovery(std::int64_t wall_ns);
+  void say(std::int64_t wall_ns, std::string text) { events_.push_back({wall_ns, std::move(text), {}, {}}); }
+  std::int32_t rank_of(const WorkerKey& worker) const;
+  Goodput goodput(std::int64_t wall_ns) const;
+  std::string state() const;
+  std::uint64_t redone() const;
+
+  RunReport base_;
+  std::uint32_t target_ = 0;
+  std::uint64_t terms_ = 0;
+  std::int64_t term_ns_ = 0;
+  std::int64_t formed_ns_ = 0;
+  std::uint64_t global_batch_;
+  std::int64_t started_ns_ = 0;
+  Term term_;
+  Plan plan_;                                  ///< newest announced
+  bool formed_ = false;
+  bool timed_ = true;                          ///< milestones of plan_ are taken
+  std::map<WorkerKey, SlotFact> facts_;
+  std::map<std::uint32_t, std::string> hosts_;
+  std::map<WorkerKey, Time> heard_;
+  std::vector<Seen> seen_;
+  std::vector<Open> open_;
+  std::vector<FailureRow> failures_;
+  std::uint64_t generations_ = 0;
+  std::uint32_t most_members_ = 0;
+  std::vector<FaultRow> faults_;
+  std::vector<CheckpointRow> checkpoints_;
+  std::vector<std::string> modes_;
+  std::map<WorkerKey, SpentTimes> lives_;     ///< where their seconds went
+  std::map<std::string, double> metrics_;
+  std::map<std::uint64_t, std::uint64_t> counts_;
+  std::vector<RunEvent> events_;
+  std::optional<std::pair<Generation, Step>> void_;
+  Step step_;
+  double loss_ = 0;
+  std::int64_t rate_from_ns_ = 0;
+  Step rate_from_;
+  double rate_ = 0;
+  Step rows_final_;
+  std::uint64_t epochs_ = 0;
+  std::uint64_t skipped_ = 0;
+  bool paused_ = false;
+  bool finished_ = false;
+  bool stopped_ = false;
+  std::uint64_t digest_ = 0;
+  std::string result_;                         ///< empty: still running
+  std::string cause_;
+  std::vector<std::string> details_;
+};
+
+} // namespace troupe

@@ -1,0 +1,116 @@
+#include "actors/master/master.hpp"
+
+#include "actors/master/settings_of.hpp"
+#include "actors/supervision/supervisor.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+namespace troupe {
+
+namespace {
+
+// `spawn` makes one life of the role; the directory knows it before the next child starts.
+template <class Spawn>
+ChildSpec child(MasterWiring* wiring, std::string role, Spawn spawn) {
+  ChildSpec spec;
+  spec.id = role;
+  spec.start = [wiring, role, spawn](caf::local_actor* parent) -> caf::actor {
+    caf::actor actor = spawn(parent);
+    wiring->directory.announce(role, actor);
+    return actor;
+  };
+  return spec;
+}
+
+// Start order is the order of dependence: whoever dies takes those after it along (rest_for_one).
+std::vector<ChildSpec> children(MasterWiring* wiring, const MasterInputs* inputs, const ConsoleOutlets* outlets,
+                                const GateSettings* gate) {
+  std::vector<ChildSpec> specs;
+  specs.push_back(child(wiring, role::journal, [=](caf::local_actor* parent) {
+    return parent->spawn<caf::detached>(journal_actor, wiring, &inputs->journal);
+  }));
+  for_each_kernel([&]<class K>(K*) {
+    specs.push_back(child(wiring, std::string(K::name), [=](caf::local_actor* parent) {
+      caf::actor kernel = parent->spawn(kernel_shell<K>, wiring, std::function<std::unique_ptr<K>()>([wiring] {
+                                          return std::make_unique<K>(wiring->settings);
+                                        }));
+      if constexpr (accepts<K, CheckpointsListed>)
+        if (wiring->directory.life(std::string(K::name)) == 0)
+          caf::anon_send(kernel, For<K>{CheckpointsListed{inputs->checkpoints}});
+      return kernel;
+    }));
+  });
+  specs.push_back(child(wiring, role::console, [=](caf::local_actor* parent) {
+    return parent->spawn(console_actor, wiring, outlets);
+  }));
+  specs.push_back(child(wiring, role::gate, [=](caf::local_actor* parent) {
+    return parent->spawn(gate_actor, wiring, gate);
+  }));
+  return specs;
+}
+
+} // namespace
+
+void MasterStop::request(const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  reason_ = reason;
+  if (directory_ != nullptr)
+    if (auto gate = directory_->find(role::gate))
+      caf::anon_send(gate, Interrupt{reason});
+}
+
+result<RunReport> run_master(caf::actor_system& system, const MasterInputs& inputs, MasterStop& stop) {
+  MasterWiring wiring;
+  wiring.config = inputs.config;
+  wiring.settings = kernel_settings_of(inputs.config, inputs.rows, inputs.faults);
+  if (const auto contradiction = check_settings(wiring.settings); !contradiction.empty())
+    return fail(Errc::invalid, contradiction);
+  for_each_kernel([&]<class K>(K*) { wiring.kernels.emplace_back(K::name); });
+  {
+    TROUPE_ASSIGN(const auto journal, JournalFile::open(inputs.journal.journal));
+    wiring.term = journal.last_term().next();
+  }
+  std::promise<RunReport> outcome;
+  auto told = outcome.get_future();
+  ConsoleOutlets outlets{inputs.display, wiring.settings.total_steps.value, inputs.metrics_path, &outcome};
+  GateSettings gate;
+  gate.published = [&](std::uint16_t port) {
+    inputs.listening(port);
+    std::lock_guard lock(stop.mutex_);
+    stop.directory_ = &wiring.directory;
+    if (!stop.reason_.empty())
+      caf::anon_send(wiring.directory.find(role::gate), Interrupt{stop.reason_});
+  };
+
+  SupervisorSpec spec;
+  spec.name = "master";
+  spec.strategy = RestartStrategy::rest_for_one;
+  spec.children = children(&wiring, &inputs, &outlets, &gate);
+  caf::scoped_actor self{system};
+  auto root = self->spawn(supervisor, spec);
+  self->monitor(root);
+  // Either the console tells how it ended, or the supervisor gave up.
+  bool gave_up = false;
+  std::string why;
+  while (told.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready && !gave_up)
+    self->receive(
+      [&](const caf::down_msg& down) {
+        gave_up = true;
+        why = caf::to_string(down.reason);
+      },
+      caf::after(std::chrono::milliseconds(20)) >> [] {});
+  {
+    std::lock_guard lock(stop.mutex_);
+    stop.directory_ = nullptr;
+  }
+  if (!gave_up) {
+    self->send_exit(root, caf::exit_reason::user_shutdown);
+    self->receive([](const caf::down_msg&) {});
+  }
+  wiring.directory.clear();
+  if (gave_up)
+    return fail(Errc::exhausted, "the master gave up: " + why);
+  return told.get();
+}
+
+} // namespace troupe

@@ -1,0 +1,103 @@
+#include "actors/master/metrics_file.hpp"
+
+#include "base/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text)
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
+  return out + '"';
+}
+
+// The last step in a file of an earlier term, from its last whole line.
+Step last_step(int fd) {
+  char tail[4096];
+  const auto size = ::lseek(fd, 0, SEEK_END);
+  const auto from = size > static_cast<off_t>(sizeof tail) ? size - static_cast<off_t>(sizeof tail) : 0;
+  const auto n = ::pread(fd, tail, sizeof tail, from);
+  if (n <= 0)
+    return {};
+  const std::string text(tail, static_cast<std::size_t>(n));
+  Step next;
+  for (std::size_t at = 0; (at = text.find("{\"step\":", at)) != std::string::npos; ++at)
+    next = std::max(next, Step{std::strtoull(text.c_str() + at + 8, nullptr, 10) + 1});
+  return next;
+}
+
+} // namespace
+
+std::string metrics_line(const ProgressRow& row) {
+  auto line = fmt::format("{{\"step\":{},\"generation\":{}", row.step.value, row.generation.value);
+  if (row.metrics.empty()) {
+    const auto loss = row.loss_weight > 0 ? row.loss_sum / row.loss_weight : row.loss_sum;
+    line += fmt::format(",\"epoch\":{},\"samples\":{},\"loss\":{},\"workers\":{}", row.epoch, row.samples, number(loss),
+                        row.members);
+    if (row.skipped != 0)
+      line += ",\"skipped\":true";
+  } else {
+    line += ",\"evaluation\":{";
+    for (std::size_t i = 0; i < row.metrics.size(); ++i)
+      line += fmt::format("{}{}:{}", i == 0 ? "" : ",", quoted(row.metrics[i].name), number(row.metrics[i].value));
+    line += '}';
+    if (row.best)
+      line += ",\"best\":true";
+  }
+  return line + fmt::format(",\"time\":{:.3f}}}", static_cast<double>(row.at) / 1e9);
+}
+
+MetricsFile::MetricsFile(const std::string& path)
+  : fd_(::open(path.c_str(), O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0644)) {
+  if (!fd_)
+    error_ = fail_errno(Errc::exhausted, "open " + path, errno).value().context;
+  else
+    written_before_ = last_step(fd_.get());
+}
+
+void MetricsFile::add(const ProgressRow& row) {
+  if (row.step < written_before_ || waiting_.size() >= most_waiting)
+    return;
+  auto& place = waiting_[{row.step, !row.metrics.empty()}];
+  if (row.generation >= place.generation)
+    place = row;
+}
+
+void MetricsFile::forget(Generation generation, Step from) {
+  std::erase_if(waiting_, [&](const auto& entry) {
+    return entry.first.first >= from && entry.second.generation < generation;
+  });
+}
+
+void MetricsFile::write_before(Step before) {
+  std::string text;
+  while (!waiting_.empty() && waiting_.begin()->first.first < before) {
+    text += metrics_line(waiting_.begin()->second) + '\n';
+    waiting_.erase(waiting_.begin());
+  }
+  written_before_ = std::max(written_before_, before);
+  if (!text.empty() && fd_ && ::write(fd_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())
+      && error_.empty())
+    error_ = fail_errno(Errc::exhausted, "write metrics.jsonl", errno).value().context;
+}
+
+} // namespace troupe

@@ -1,0 +1,103 @@
+// `troupe status|scale|pause|unpause|save|stop|kill`: one question to a running master, found by its directory.
+#include "actors/message.hpp"
+#include "actors/protocol_types.hpp"
+#include "cli/commands.hpp"
+#include "cli/process_setup.hpp"
+#include "cli/report.hpp"
+#include "cli/screen.hpp"
+#include "cli/terminal.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+struct ControlConfig : caf::actor_system_config {
+  ControlConfig() {
+    load<caf::io::middleman>();
+    register_types(*this);
+    set("scheduler.max-threads", std::size_t{1});
+    set("middleman.workers", std::size_t{0});
+  }
+};
+
+int complain(const std::string& text, int status) {
+  std::fprintf(stderr, "troupe: %s\n", text.c_str());
+  return status;
+}
+
+// The job's directory that was given, or the only one here in which a job runs.
+result<std::string> find_dir(const ControlOptions& options) {
+  if (!options.dir.empty())
+    return options.dir;
+  std::vector<std::string> running;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(".", error))
+    if (entry.path().extension() == ".troupe-run" && std::filesystem::exists(entry.path() / "run/master"))
+      running.push_back(entry.path().string());
+  if (running.size() == 1)
+    return running.front();
+  return fail(Errc::invalid, running.empty() ? "no job runs in this directory; name its directory with --dir"
+                                             : "several jobs run in this directory; name one with --dir");
+}
+
+result<std::pair<std::string, std::uint16_t>> find_master(const ControlOptions& options) {
+  if (!options.master.empty()) {
+    const auto colon = options.master.rfind(':');
+    const int port = colon == std::string::npos ? 0 : std::atoi(options.master.c_str() + colon + 1);
+    if (port <= 0 || port > 65535)
+      return fail(Errc::invalid, "--master needs HOST:PORT, got '" + options.master + "'");
+    return std::pair{options.master.substr(0, colon), static_cast<std::uint16_t>(port)};
+  }
+  TROUPE_ASSIGN(const auto dir, find_dir(options));
+  auto endpoint = read_endpoint(JobPaths(dir));
+  if (!endpoint || ::kill(static_cast<pid_t>(endpoint->pid), 0) != 0)
+    return fail(Errc::invalid, "no job runs in " + dir);
+  return std::pair{std::string("127.0.0.1"), endpoint->port};
+}
+
+} // namespace
+
+int cmd_control(const ControlOptions& options) {
+  auto master = find_master(options);
+  if (!master)
+    return complain(master.error().context, master.error().code == Errc::invalid ? exit_usage : exit_failed);
+  std::signal(SIGPIPE, SIG_IGN);
+  ControlConfig config;
+  caf::actor_system system{config};
+  auto gate = system.middleman().remote_actor<caf::actor>(master->first, master->second);
+  if (!gate)
+    return complain("no master answers at " + master->first + ":" + std::to_string(master->second), exit_failed);
+  ControlRequest request{options.command, options.arguments};
+  const auto patience = options.command == "save" ? std::chrono::seconds(130) : std::chrono::seconds(10);
+  int status = exit_failed;
+  caf::scoped_actor self{system};
+  self->request(*gate, patience, Message<schema::ControlRequest>::from(request))
+    .receive(
+      [&](const Message<schema::ControlReply>& message) {
+        auto reply = message.read();
+        if (!reply || !reply->ok) {
+          complain(reply ? reply->text : reply.error().context, exit_failed);
+          return;
+        }
+        status = exit_done;
+        if (reply->json.empty() || options.json) {
+          std::puts(reply->json.empty() ? reply->text.c_str() : reply->json.c_str());
+          return;
+        }
+        if (auto view = parse_status(reply->json))
+          std::fputs(status_screen(*view, terminal_facts(STDOUT_FILENO).style).c_str(), stdout);
+      },
+      [&](const caf::error& e) { complain("the master did not answer: " + caf::to_string(e), exit_failed); });
+  return status;
+}
+
+} // namespace troupe

@@ -1,0 +1,84 @@
+#include "cli/job_dir.hpp"
+
+#include "base/checksum.hpp"
+#include "checkpoint/store.hpp"
+#include "cli/process_setup.hpp"
+#include "cli/report.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+
+namespace troupe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+result<void> move_aside(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error) || fs::is_empty(path, error))
+    return {};
+  for (int n = 1;; ++n) {
+    const auto aside = fmt::format("{}.{}", path, n);
+    if (fs::exists(aside, error))
+      continue;
+    fs::rename(path, aside, error);
+    if (error)
+      return fail(Errc::invalid, fmt::format("cannot move {} to {}: {}", path, aside, error.message()));
+    return {};
+  }
+}
+
+result<void> make_dirs(const JobPaths& paths, const std::string& checkpoints) {
+  std::error_code error;
+  for (const auto& dir : {paths.dir, paths.logs, paths.run, checkpoints}) {
+    fs::create_directories(dir, error);
+    if (error)
+      return fail(Errc::invalid, fmt::format("cannot make directory {}: {}", dir, error.message()));
+  }
+  return {};
+}
+
+} // namespace
+
+result<bool> prepare_job_dir(const JobConfig& config, StartMode mode) {
+  const JobPaths paths(config.job.dir);
+  std::error_code error;
+  if (auto endpoint = read_endpoint(paths); endpoint && ::kill(static_cast<pid_t>(endpoint->pid), 0) == 0)
+    return fail(Errc::invalid, fmt::format("the job is running (master pid {}); 'troupe stop' ends it", endpoint->pid));
+  if (fs::exists(paths.finished, error)) {
+    if (mode == StartMode::resume)
+      return fail(Errc::invalid, fmt::format("the run in {} is finished; leave out --resume to start a new one", paths.dir));
+    TROUPE_TRY(move_aside(paths.dir));
+  }
+  const bool begun = fs::exists(paths.journal, error);
+  const bool saved = !checkpoint::list(config.checkpoint.dir).empty();
+  if (mode == StartMode::fresh) {
+    TROUPE_TRY(move_aside(paths.dir));
+    TROUPE_TRY(move_aside(config.checkpoint.dir));
+  } else if (begun || saved) {
+    if (mode == StartMode::normal)
+      return fail(Errc::invalid,
+                  fmt::format("{} {}: --resume goes on with it, --fresh moves it aside, --resume-if-any takes either",
+                              begun ? paths.dir : config.checkpoint.dir,
+                              begun ? "holds an unfinished run" : "holds checkpoints of another run"));
+    const auto before = read_file(paths.fingerprint, 64);
+    if (before && *before != hex64(config.hash) + "\n")
+      return fail(Errc::invalid, "the job file changed in a key that may not change on --resume (see "
+                                 "docs/configuration.md); set it back, or start with --fresh");
+  } else if (mode == StartMode::resume) {
+    return fail(Errc::invalid, fmt::format("nothing to resume in {}; leave out --resume, or use --resume-if-any", paths.dir));
+  }
+  TROUPE_TRY(make_dirs(paths, config.checkpoint.dir));
+  TROUPE_TRY(write_file_atomically(paths.fingerprint, hex64(config.hash) + "\n"));
+  return mode != StartMode::fresh && (begun || saved);
+}
+
+void clean_job_dir(const JobConfig& config) {
+  std::error_code error;
+  fs::remove_all(JobPaths(config.job.dir).run, error);
+}
+
+} // namespace troupe
