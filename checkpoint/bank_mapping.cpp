@@ -48,7 +48,7 @@ std::optional<VersionInfo> BankMapping::inspect(std::uint32_t index) const {
   const auto& s = slot(index);
   VersionInfo info;
   info.slot = index;
-  info.word = s.word.load(std::memory_order_acquire);
+  info.word = unclaimed(s.word.load(std::memory_order_acquire));
   if (state_of(info.word) != SlotState::complete)
     return std::nullopt;
   info.key = {Step{s.step.load(std::memory_order_relaxed)}, Generation{s.generation.load(std::memory_order_relaxed)}};
@@ -83,13 +83,25 @@ std::optional<VersionInfo> BankMapping::find(PieceKey key) const {
 
 bool BankMapping::unchanged(const VersionInfo& version) const {
   std::atomic_thread_fence(std::memory_order_acquire);
-  return slot(version.slot).word.load(std::memory_order_relaxed) == version.word;
+  return unclaimed(slot(version.slot).word.load(std::memory_order_relaxed)) == version.word;
 }
 
 bool BankMapping::make_void(const VersionInfo& version) const {
-  auto expected = version.word;
-  return slot(version.slot).word.compare_exchange_strong(expected,
-                                                         make_word(sequence_of(expected) + 1, SlotState::void_));
+  auto& word = slot(version.slot).word;
+  auto seen = word.load();
+  while (unclaimed(seen) == version.word)
+    if (word.compare_exchange_weak(seen, make_word(sequence_of(seen) + 1, SlotState::void_)))
+      return true;
+  return false;
+}
+
+bool BankMapping::take_claim_back(const VersionInfo& version) const {
+  auto& word = slot(version.slot).word;
+  auto seen = word.load();
+  while (unclaimed(seen) == version.word)
+    if (word.compare_exchange_weak(seen, version.word))
+      return true;
+  return false;
 }
 
 result<std::pair<std::uint32_t, std::uint64_t>> BankMapping::take_slot() {
@@ -119,22 +131,26 @@ result<std::pair<std::uint32_t, std::uint64_t>> BankMapping::take_slot() {
                                  ": the rest are pinned, the newest two or the last agreed version");
 }
 
-// The other half of this handshake is SlotBank::pin(): it marks the slot first and then checks the word, so one of
-// the two sees the other.
+// The other half of this handshake is SlotBank::pin(): it adds its pin first and then takes back a claim. Either the
+// writer sees the pin, or its last exchange fails, or the pinner sees that the version is gone.
 bool BankMapping::try_take(std::uint32_t index, std::uint64_t& word) {
   auto& s = slot(index);
   if (pinned(index))
     return false;
-  const auto before = s.word.load();
-  word = make_word(sequence_of(before) + 1, SlotState::writing);
-  auto expected = before;
+  auto expected = s.word.load();
+  if (state_of(expected) == SlotState::complete) {
+    const auto claim = make_word(sequence_of(expected), SlotState::claimed);
+    if (!s.word.compare_exchange_strong(expected, claim))
+      return false;
+    expected = claim;
+    if (pinned(index)) {
+      s.word.compare_exchange_strong(expected, unclaimed(claim));
+      return false;
+    }
+  }
+  word = make_word(sequence_of(expected) + 1, SlotState::writing);
   if (!s.word.compare_exchange_strong(expected, word))
     return false;
-  if (pinned(index)) {
-    expected = word;
-    s.word.compare_exchange_strong(expected, before); // nothing was overwritten yet
-    return false;
-  }
   std::atomic_thread_fence(std::memory_order_seq_cst); // the mark is visible before the first changed byte
   return true;
 }

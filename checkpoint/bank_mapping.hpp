@@ -1,6 +1,8 @@
 // Bytes of a slot bank and how they are read and written without locks by several processes; private to this room.
 // Shared by the SlotBank, Writing and Pin objects of one attach. A slot's word is (sequence << 8 | state); it changes
-// whenever the content does, so equal words before and after a read mean that the read was not disturbed.
+// whenever the content does, so equal words before and after a read mean that the read was not disturbed. A writer that
+// wants the slot of a complete version first marks it claimed: still valid to read, and whoever pins it takes the
+// claim back. Only then, and if nobody did, it becomes `writing`.
 //
 //   page 0     Header: sizes, pulse           then the layout's byte form, then K slots on page borders
 //   a slot     SlotHeader, one checksum per piece, then the pieces on 64-byte borders
@@ -10,13 +12,17 @@
 
 namespace troupe::checkpoint {
 
-enum class SlotState : std::uint8_t { empty, writing, complete, void_ };
+enum class SlotState : std::uint8_t { empty, writing, complete, void_, claimed };
 
 constexpr std::uint64_t make_word(std::uint64_t sequence, SlotState state) {
   return sequence << 8 | static_cast<std::uint64_t>(state);
 }
 constexpr std::uint64_t sequence_of(std::uint64_t word) { return word >> 8; }
 constexpr SlotState state_of(std::uint64_t word) { return static_cast<SlotState>(word & 0xff); }
+/// The word without a claim: what VersionInfo carries.
+constexpr std::uint64_t unclaimed(std::uint64_t word) {
+  return state_of(word) == SlotState::claimed ? make_word(sequence_of(word), SlotState::complete) : word;
+}
 
 struct BankHeader {
   std::uint64_t magic;
@@ -86,6 +92,8 @@ public:
   std::vector<VersionInfo> list() const;
   std::optional<VersionInfo> find(PieceKey key) const;
   bool unchanged(const VersionInfo& version) const;
+  /// For a pinner: takes back the claim of a writer, if there is one. False when the version is gone.
+  bool take_claim_back(const VersionInfo& version) const;
   std::uint64_t header_sum(std::uint32_t index) const;
   bool make_void(const VersionInfo& version) const;
 

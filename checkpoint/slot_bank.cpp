@@ -260,9 +260,8 @@ result<SlotBank::Pin> SlotBank::pin(PieceKey key) const {
   const auto entry = bank_->add_pin(version->slot);
   if (!entry)
     return fail(Errc::exhausted, show(key) + " has as many pins as a slot can take");
-  // From here on the slot is not taken; whether it was before, the word tells (see BankMapping::try_take).
   Pin pin(bank_, *entry, *version);
-  if (bank_->slot(version->slot).word.load() != version->word)
+  if (!bank_->take_claim_back(*version))
     return fail(Errc::stale, show(key) + " was overwritten");
   return pin;
 }
