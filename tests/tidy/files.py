@@ -44,7 +44,7 @@ def opening(tree):
             if not file.lines[0].startswith("//") or words < 6:
                 yield Finding(file, 1, "opening", "open with a paragraph in // lines: what problem it solves, who owns "
                               "the object, on which thread it lives, what may not happen")
-            if "#pragma once" not in file.text:
+            if "#pragma once" not in file.text and "/pch/" not in file.path:
                 yield Finding(file, 1, "opening", "#pragma once is missing")
         elif file.suffix == ".py" and not file.text.lstrip().startswith(('"""', "#!")):
             yield Finding(file, 1, "opening", 'open with a """paragraph""": what it checks or does')
@@ -58,19 +58,22 @@ def dead(tree):
     included = set()
     for file in tree.code():
         included.update(tree.resolve(file, name) for _, _, name in file.includes)
-    others = {f.path: f.text for f in tree.files.values() if f.suffix in (".py", ".build", "") and f.suffix != ".md"}
+    named = set()
+    for build in builds:
+        folder = os.path.dirname(build.path)
+        for word in re.findall(r"'([\w./-]+)'", build.text):
+            named.add(os.path.normpath(os.path.join(folder, word)).replace(os.sep, "/"))
+            named.add((folder, word))
+    others = {f.path: f.text for f in tree.files.values() if f.suffix in (".py", ".build", "")}
     for file in tree.files.values():
-        folder = os.path.dirname(file.path)
         if file.suffix in (".cpp", ".cu", ".capnp"):
-            stem = re.escape(os.path.splitext(file.name)[0])
-            named = re.compile(rf"(^|['/\s]){stem}(\{file.suffix})?'", re.MULTILINE)
-            above = [b for b in builds if folder == os.path.dirname(b.path) or os.path.dirname(b.path) == ""
-                     or folder.startswith(os.path.dirname(b.path) + "/")]
-            if not any(named.search(b.text) for b in above):
+            stem = file.path[: -len(file.suffix)]
+            # Tables of tests, modules and schemas give the name without its folder or ending.
+            above = os.path.dirname(os.path.dirname(file.path))
+            if named.isdisjoint((file.path, stem, stem.removesuffix("_test"), (above, os.path.basename(stem)))):
                 yield Finding(file, 1, "dead", "no meson.build names it: build it or delete it")
         elif file.suffix in (".hpp", ".h", ".cuh") and file.path not in included:
-            named = any(file.name in b.text for b in builds)
-            if not named:
+            if file.path not in named and file.path + ".in" not in named:
                 yield Finding(file, 1, "dead", "nothing includes it: use it or delete it")
         elif file.suffix == ".py":
             module = file.name[:-3]
