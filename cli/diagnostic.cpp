@@ -80,7 +80,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   }
   if (!best.empty() || word.size() < 3)
     return best;
-  // A part of the name, or the name with more around it.
+  // The same beginning, a part of the name, or the name with more around it.
+  for (const auto& candidate : candidates)
+    if (word.size() >= 4 && candidate.starts_with(word.substr(0, 4)))
+      return candidate;
   for (const auto& candidate : candidates)
     if (candidate.find(word) != std::string::npos || (candidate.size() >= 3 && word.find(candidate) != std::string_view::npos))
       return candidate;

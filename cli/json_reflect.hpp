@@ -95,6 +95,8 @@ void from_json_value(const Json& json, T& value) {
       else
         from_json_value(item, value[key]);
     }
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = json.is_null() ? std::nan("") : json.get<T>();
   } else {
     json.get_to(value);
   }

@@ -70,6 +70,13 @@ std::string human_seconds(double s) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+namespace {
+/// Whole seconds, so that the line does not flicker.
+std::string eta_text(double seconds) {
+  return seconds < 60 ? fmt::format("{:.0f} s", std::ceil(seconds)) : human_seconds(seconds);
+}
+} // namespace
+
 std::string progress_line(const RunView& v, const ScreenStyle& style) {
   const std::string dot = style.utf8 ? " · " : ", ";
   const double part = v.total_steps > 0 ? static_cast<double>(v.step) / static_cast<double>(v.total_steps) : 0;
@@ -88,7 +95,7 @@ std::string progress_line(const RunView& v, const ScreenStyle& style) {
   const auto rate = running && v.steps_per_s > 0 ? "  " + rate_text(v.steps_per_s) : std::string{};
   std::string eta;
   if (running && v.steps_per_s > 0 && v.total_steps > v.step)
-    eta = "  eta " + human_seconds(std::ceil(static_cast<double>(v.total_steps - v.step) / v.steps_per_s));
+    eta = "  eta " + eta_text(static_cast<double>(v.total_steps - v.step) / v.steps_per_s);
 
   // Wider first: everything, a short bar, no bar, no loss and time, no failures.
   const auto head = fmt::format("{}  {}", painted(v.job, bold, style), steps);
@@ -100,7 +107,8 @@ std::string progress_line(const RunView& v, const ScreenStyle& style) {
     head + bar_text(10) + shown_state + rate + loss + tail + eta,
     head + " " + percent + shown_state + rate + loss + tail + eta,
     head + " " + percent + shown_state + rate + loss + "  " + generation + eta,
-    head + " " + percent + shown_state + rate + "  " + generation,
+    head + " " + percent + shown_state + rate + "  " + generation + eta,
+    head + " " + percent + shown_state + rate + eta,
     head + " " + percent + shown_state,
   };
   for (const auto& text : candidates)

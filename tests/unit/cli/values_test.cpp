@@ -31,10 +31,10 @@ BOOST_AUTO_TEST_CASE(a_duration_without_unit_sign_or_sense_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(sizes_know_binary_and_decimal_units) {
-  BOOST_TEST(*parse_size("64MiB") == 64u << 20);
-  BOOST_TEST(*parse_size("1.5KiB") == 1536u);
-  BOOST_TEST(*parse_size("2 MB") == 2'000'000u);
-  BOOST_TEST(*parse_size("17") == 17u);
+  BOOST_TEST((*parse_size("64MiB") == 64u << 20));
+  BOOST_TEST((*parse_size("1.5KiB") == 1536u));
+  BOOST_TEST((*parse_size("2 MB") == 2'000'000u));
+  BOOST_TEST((*parse_size("17") == 17u));
   BOOST_TEST(format_size(64u << 20) == "64MiB");
   BOOST_TEST(format_size(1000) == "1000B");
   BOOST_TEST(!parse_size("5 parsecs").has_value());
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(cadences_round_trip) {
 
 BOOST_AUTO_TEST_CASE(budgets_round_trip) {
   BOOST_TEST(format_budget(*parse_budget("3 per 60s")) == "3 per 1m");
-  BOOST_TEST(parse_budget("3 per 60s")->restarts == 3u);
+  BOOST_TEST((parse_budget("3 per 60s")->restarts == 3u));
   for (const char* text : {"3", "3 per", "per 60s", "3 per 10ms", "-1 per 60s"})
     BOOST_TEST(!parse_budget(text).has_value(), text);
 }
