@@ -21,7 +21,7 @@ struct Heard {
   std::uint64_t progress = 0; ///< anything done at all: grows
   bool waiting = false;       ///< in a collective, for others
   bool debugged = false;      ///< a debugger is attached: never timed out
-  Duration allowance{};       ///< declared span (build, evaluation, checkpoint, first step): no progress needed for so long
+  Duration allowance{};       ///< in a declared span (evaluation, checkpoint, restore): it may go without progress for so long
   friend bool operator==(const Heard&, const Heard&) = default;
   TROUPE_FIELDS(slot, incarnation, generation, step, progress, waiting, debugged, allowance)
 };
@@ -156,9 +156,10 @@ private:
   struct Watch {
     WorkerKey worker;
     Time heard{};              ///< epoch: not yet in this life of the master
-    Time moved{};              ///< made progress, waited for others, or was in a declared span
+    Time moved{};              ///< made progress or waited for others
     Time worked{};             ///< made progress
     std::uint64_t progress = 0;
+    Duration allowance{};
     Generation generation;
     Step step;
     Time stepped{};

@@ -55,8 +55,6 @@ void MembershipTurn::take(const Alive& alive) {
       w.worked = now;
     if (heard.progress != w.progress || heard.waiting || heard.debugged)
       w.moved = std::max(w.moved, now);
-    if (heard.allowance > Duration::zero())
-      w.moved = std::max(w.moved, now + heard.allowance);
     if (heard.generation != w.generation) {
       w.generation = heard.generation;
       w.step = heard.step;
@@ -70,6 +68,7 @@ void MembershipTurn::take(const Alive& alive) {
       w.stepped = now;
     }
     w.progress = heard.progress;
+    w.allowance = heard.allowance;
     w.waiting = heard.waiting;
     w.debugged = heard.debugged;
     if (heard.generation > advanced.generation ||
@@ -142,7 +141,7 @@ void MembershipTurn::judge_worker(const Slot& slot, Time node_heard, Duration ha
     return;
   }
   const Duration still = now - std::max(clock(w.moved), row.since);
-  if (at_work(row) && !w.waiting && still > hang)
+  if (at_work(row) && !w.waiting && still > std::max(hang, w.allowance))
     say(Suspect{row.worker, FailureClass::hang,
                 fmt::format("no progress for {:g}s at step {}, and not waiting for others", seconds(still),
                             w.step.value)});
