@@ -41,7 +41,7 @@ constexpr std::uint32_t max_members = 1024;      ///< of one segment
 constexpr std::uint32_t max_virtual = 65536;
 constexpr std::uint64_t max_segment_bytes = 1ull << 42;
 constexpr std::size_t slot_bytes = 16384;        ///< of one member in a collective over plain buffers
-constexpr std::uint64_t direct_node_bytes = 128 * 1024; ///< up to here every member reduces everything itself
+constexpr std::uint64_t direct_node_bytes = 32 * 1024; ///< up to here every member reduces everything itself
 constexpr std::uint32_t nobody = ~0u;
 
 /// Bytes a node publishes through, where; a pure function of the spec.

@@ -88,6 +88,6 @@ result<Communicator::Reduced> run_step(Communicator& comm, Block block, std::uin
 
 /// Entries of a directory under /proc/self, or lines of a file there.
 std::size_t count_entries(const char* directory);
-std::size_t count_lines(const char* file);
+std::size_t count_lines(const char* file, std::string_view containing = {});
 
 } // namespace troupe::testing
