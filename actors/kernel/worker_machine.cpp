@@ -61,6 +61,7 @@ struct WorkerMachine::Turn {
       s.aborting = false;
       break;
     case WorkerPhase::finished:
+      s.promised = std::max(s.promised, s.fact.generation); // it has nothing more to contribute
       s.inside = {};
       s.aborting = false;
       break;
@@ -81,7 +82,7 @@ struct WorkerMachine::Turn {
   void take(const PeerRestarted&) { report(); }
 
   void promise(Generation generation, const std::string& cause) {
-    if (generation <= s.promised)
+    if (generation < s.promised || (generation == s.promised && s.fact.phase != WorkerPhase::finished))
       return;
     s.promised = generation;
     if (!waits())
