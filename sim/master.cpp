@@ -20,7 +20,7 @@ void Master::start() {
   up_ = true;
   term_ = term_.next();
   for_each([&](auto& host, std::size_t) { rebuild(host, false); });
-  tell(Started{term_}, outside);
+  for_each([&](auto& host, std::size_t index) { handle(host, index, Started{term_}); });
   tell(CheckpointsListed{world_.disk}, outside);
 }
 

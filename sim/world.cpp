@@ -159,7 +159,7 @@ void World::formed(const Plan& plan) {
                " was committed, " + to_text(plan.resume) + " is resumed");
   }
   line_.erase(line_.upper_bound(plan.resume.step), line_.end());
-  memory_lost_ = false;
+  memory_lost_ = std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n->cut; });
   std::uint32_t next = 0;
   for (const Member& m : plan.members) {
     if (m.first_virtual != next || m.virtual_count == 0)
@@ -295,6 +295,7 @@ void World::strike(const Fault& f) {
   case Strike::agent_restart: {
     Node& node = *nodes[f.index % nodes.size()];
     node.cut = true;
+    memory_lost_ = true; // out of reach
     heap.after(f.lasts, [this, &node] {
       node.cut = false;
       if (node.up)

@@ -54,10 +54,12 @@ struct CheckpointsKernel::Turn {
     if (tick.late)
       reached_at = {};
     const Time from = std::max(s.ordered_at, reached_at);
-    if (!s.saving || s.ended || tick.late || now - from < patience())
+    if (!s.saving || s.ended || tick.late || (s.scheduled && reached_at == Time{}))
+      return; // or its step has not come yet
+    if (now - from < patience()) {
+      say(s.order); // the same again, in case it was lost
       return;
-    if (s.scheduled && reached_at == Time{})
-      return; // its step has not come yet
+    }
     unsaved(fmt::format("no answer within {:g}s", std::chrono::duration<double>(patience()).count()));
   }
   void take(const Roster& roster) {
@@ -218,6 +220,8 @@ struct CheckpointsKernel::Turn {
   const WorkerKey* source() const {
     if (s.finished && s.attempts == 0)
       return &s.result.holder;
+    if (s.finished && !s.members.empty()) // memory outlives workers
+      return &s.members[s.attempts % s.members.size()];
     for (std::size_t i = 0; i < s.members.size(); ++i) {
       const WorkerKey& m = s.members[(i + s.attempts) % s.members.size()];
       if (!is_dead(m))
@@ -314,7 +318,7 @@ struct CheckpointsKernel::Turn {
     if (found_changed && s.listed)
       say(CheckpointsFound{s.checkpoints});
     if (s.saving && retime)
-      say(WakeAt{now + patience(), "for the answer to a save"});
+      say(WakeAt{now + std::min<Duration>(patience(), std::chrono::seconds(2)), "for the answer to a save"});
   }
 };
 

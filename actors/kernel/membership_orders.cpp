@@ -2,30 +2,42 @@
 #include "actors/kernel/membership_turn.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
 
-/// The first `target` slots, counted over the nodes before the next slot of a node: highest slots retire first.
+/// Slots that are wanted stay so; new ones are taken in order of (slot, node), so that nodes fill evenly, and the last
+/// in that order retire first.
 void MembershipTurn::place() {
+  std::vector<std::pair<Node*, Slot*>> order;
   std::size_t most = 0;
   for (const Node& node : state.nodes)
     most = std::max(most, node.slots.size());
-  std::uint32_t placed = 0;
+  std::uint32_t kept = 0;
   for (std::size_t i = 0; i < most; ++i)
-    for (Node& node : state.nodes) {
-      if (i >= node.slots.size())
-        continue;
-      Slot& slot = node.slots[i];
-      bool wanted = !node.lost && !ending() && placed < state.target;
-      if (wanted)
-        ++placed;
-      if (slot.row.wanted == wanted)
-        continue;
-      slot.row.wanted = wanted;
-      slot.unwanted_since = wanted ? Time{} : now;
-      roster_changed = true;
-      reorder.push_back(node.node);
+    for (Node& node : state.nodes)
+      if (i < node.slots.size()) {
+        order.emplace_back(&node, &node.slots[i]);
+        kept += node.slots[i].row.wanted && !node.lost ? 1 : 0;
+      }
+  std::uint32_t room = ending() ? 0 : state.target;
+  std::uint32_t fresh = room > kept ? room - kept : 0;
+  for (auto [node, slot] : order) {
+    bool wanted = false;
+    if (!node->lost && slot->row.wanted && room > 0) {
+      wanted = true;
+      --room;
+    } else if (!node->lost && !slot->row.wanted && fresh > 0) {
+      wanted = true;
+      --fresh;
     }
+    if (slot->row.wanted == wanted)
+      continue;
+    slot->row.wanted = wanted;
+    slot->unwanted_since = wanted ? Time{} : now;
+    roster_changed = true;
+    reorder.push_back(node->node);
+  }
 }
 
 /// Is a process of the wanted incarnation to run in the slot?

@@ -180,7 +180,7 @@ void RecoveryTurn::take(const DigestMismatch& event) {
 }
 
 void RecoveryTurn::take(const Pause& event) {
-  if (state.paused == event.on)
+  if (state.paused == event.on || state.ended)
     return;
   state.paused = event.on;
   if (event.on)
