@@ -1,7 +1,8 @@
-// How long a death stays unseen: members of a generation in real processes, one is killed with SIGKILL, and the time
-// until the last survivor is free is taken. Free means that its trainer's thread knows: its wait in a collective has
-// returned, or its next look between two slices of computing (at most 1 ms long) found the poison. Forks, so the
-// caller has no threads it needs in the children. Nothing is left running when run_detect returns.
+// How long a death stays unseen: members of a generation in real processes, one is killed with SIGKILL, and
+// the time until the last survivor is free is taken. Free means that its trainer's thread knows: its wait in
+// a collective has returned, or its next look between two slices of computing (at most 1 ms long) found the
+// poison. Forks, so the caller has no threads it needs in the children. Nothing is left running when
+// run_detect returns.
 #pragma once
 
 #include "base/clock.hpp"

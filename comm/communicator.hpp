@@ -1,9 +1,10 @@
-// Collectives among the members of one generation. One object per generation and process; its calls are made by one
-// thread, the trainer's; abort() may come from any thread. Every call ends exactly once: with its value, with
-// Errc::aborted (the generation was poisoned: some member died or was drained; context says which and why), or with
-// Errc::deadline. A value means that the local result is complete, not that all members have theirs. After an abort
-// every further call ends with Errc::aborted at once. No wait outlives a dead peer by more than a millisecond on the
-// same host while a core is idle. Nothing of one generation is used by another.
+// Collectives among the members of one generation. One object per generation and process; its calls are made
+// by one thread, the trainer's; abort() may come from any thread. Every call ends exactly once: with its
+// value, with Errc::aborted (the generation was poisoned: some member died or was drained; context says which
+// and why), or with Errc::deadline. A value means that the local result is complete, not that all members
+// have theirs. After an abort every further call ends with Errc::aborted at once. No wait outlives a dead
+// peer by more than a millisecond on the same host while a core is idle. Nothing of one generation is used by
+// another.
 #pragma once
 
 #include "base/clock.hpp"
@@ -43,13 +44,14 @@ public:
   /// Members that give the same color form a group, ranked by (key, rank).
   virtual result<std::unique_ptr<Communicator>> split(std::uint32_t color, std::uint32_t key) = 0;
 
-  // The reduction of a step over virtual workers (design section 4, "the bits"). The caller owns a contiguous block
-  // of them and, in ascending order, fills leaf(v) and calls contribute(v). Memory belongs to the communicator and
-  // holds floats() + doubles(); leaves are zeroed when handed out. The result does not depend on size().
+  // The reduction of a step over virtual workers (design section 4, "the bits"). The caller owns a contiguous
+  // block of them and, in ascending order, fills leaf(v) and calls contribute(v). Memory belongs to the
+  // communicator and holds floats() + doubles(); leaves are zeroed when handed out. The result does not
+  // depend on size().
   virtual std::span<float> leaf(VirtualWorker v) = 0;
   virtual std::span<double> leaf_f64(VirtualWorker v) = 0;
-  /// Bytes that travel beside the reduction, unreduced: what v writes here everybody reads in Reduced (sample ids,
-  /// the next state of a virtual worker). Not zeroed. Fixed size per virtual worker, a multiple of 64.
+  /// Bytes that travel beside the reduction, unreduced: what v writes here everybody reads in Reduced (sample
+  /// ids, the next state of a virtual worker). Not zeroed. Fixed size per virtual worker, a multiple of 64.
   virtual std::span<std::byte> attachment(VirtualWorker v) = 0;
   virtual void contribute(VirtualWorker v) = 0;
   struct Reduced {

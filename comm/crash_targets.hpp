@@ -1,6 +1,6 @@
 // The generations a crash of this process must poison, where a signal handler can find them: a fixed table of
-// atomics, filled by the life-line. Like the flight recorder an exception to "no singletons", since a handler gets no
-// argument. Any thread.
+// atomics, filled by the life-line. Like the flight recorder an exception to "no singletons", since a handler
+// gets no argument. Any thread.
 #pragma once
 
 #include "comm/segment.hpp"

@@ -1,6 +1,6 @@
-// Elementwise sum, minimum and maximum for every element type of a collective, by the fixed tree. Half types are
-// computed in float and rounded to the type at every tree node, so the bits do not depend on who combines what.
-// Integer sums wrap. A NaN wins a minimum or maximum. Pure functions; any thread.
+// Elementwise sum, minimum and maximum for every element type of a collective, by the fixed tree. Half types
+// are computed in float and rounded to the type at every tree node, so the bits do not depend on who combines
+// what. Integer sums wrap. A NaN wins a minimum or maximum. Pure functions; any thread.
 #pragma once
 
 #include "comm/communicator.hpp"

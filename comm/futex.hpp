@@ -1,5 +1,6 @@
-// The futex calls that comm/ needs, on words that several processes share unless named private. Thin: no policy, no
-// loops. A wait may end for no reason; callers look again. Any thread; wake_all is async-signal-safe.
+// The futex calls that comm/ needs, on words that several processes share unless named private. Thin: no
+// policy, no loops. A wait may end for no reason; callers look again. Any thread; wake_all is
+// async-signal-safe.
 #pragma once
 
 #include "base/clock.hpp"
@@ -25,8 +26,9 @@ struct Watched {
   bool is_private;
 };
 constexpr std::size_t max_watched = 128;
-/// Sleeps until any of at most max_watched words is woken or differs from what is expected. Kernels before 5.16
-/// and some sandboxes have no such call: then only the first shared word wakes at once, the others within 1 ms.
+/// Sleeps until any of at most max_watched words is woken or differs from what is expected. Kernels before
+/// 5.16 and some sandboxes have no such call: then only the first shared word wakes at once, the others
+/// within 1 ms.
 void wait_any(std::span<const Watched> words) noexcept;
 
 } // namespace troupe::futex

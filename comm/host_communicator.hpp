@@ -1,10 +1,11 @@
-// Communicator of one member inside one host: everything goes through the generation's segment. One object per
-// generation, owned by the worker, used by the trainer's thread (see communicator.hpp for what any thread may call).
-// It holds the member's life-lock from join() until it is destroyed, which is the orderly leave. A sync point is one
-// store to the own arrival count; who arrives last opens the gate and all go on, so a step costs one sync point for
-// small vectors (everybody reduces everything) and two for large ones (everybody reduces a slice of the shared
-// result). May not happen: a wait that outlives poison, a use of another generation's memory, a buffer overwritten
-// while a slow member may still read it (hence two parities of slots and nodes, three phases of attachments).
+// Communicator of one member inside one host: everything goes through the generation's segment. One object
+// per generation, owned by the worker, used by the trainer's thread (see communicator.hpp for what any thread
+// may call). It holds the member's life-lock from join() until it is destroyed, which is the orderly leave. A
+// sync point is one store to the own arrival count; who arrives last opens the gate and all go on, so a step
+// costs one sync point for small vectors (everybody reduces everything) and two for large ones (everybody
+// reduces a slice of the shared result). May not happen: a wait that outlives poison, a use of another
+// generation's memory, a buffer overwritten while a slow member may still read it (hence two parities of
+// slots and nodes, three phases of attachments).
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -15,7 +16,8 @@
 namespace troupe {
 
 struct HostOptions {
-  /// Longest wait at one sync point; then the generation is poisoned and the call ends with Errc::deadline. 0: none.
+  /// Longest wait at one sync point; then the generation is poisoned and the call ends with Errc::deadline.
+  /// 0: none.
   Duration deadline{0};
   /// Busy wait before sleeping. Negative: chosen by members and processors.
   Duration spin{-1};
@@ -23,8 +25,8 @@ struct HostOptions {
 
 class HostCommunicator final : public Communicator {
 public:
-  /// Becomes member `rank` of the generation behind `segment`; the first barrier() shows that all others did too.
-  /// `life` outlives the communicator. errors: stale (somebody joined as this rank before), exhausted.
+  /// Becomes member `rank` of the generation behind `segment`; the first barrier() shows that all others did
+  /// too. `life` outlives the communicator. errors: stale (somebody joined as this rank before), exhausted.
   static result<std::unique_ptr<HostCommunicator>> join(std::unique_ptr<Segment> segment, Rank rank, LifeLine& life,
                                                         HostOptions options = {});
   /// Attaches first and requires that the segment is the one of `expected`. errors: also corrupt, stale.

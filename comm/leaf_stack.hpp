@@ -1,7 +1,7 @@
-// The leaves of one member's block while a step is computed: hands out leaf buffers in ascending order and adds up
-// complete subtrees as soon as they are complete, in the order of the fixed tree, so that at the end each node of
-// own_nodes() lies in the buffer its owner gave for it and no more than log2(V) other buffers were needed. Trainer's
-// thread only.
+// The leaves of one member's block while a step is computed: hands out leaf buffers in ascending order and
+// adds up complete subtrees as soon as they are complete, in the order of the fixed tree, so that at the end
+// each node of own_nodes() lies in the buffer its owner gave for it and no more than log2(V) other buffers
+// were needed. Trainer's thread only.
 #pragma once
 
 #include "comm/reduction_tree.hpp"

@@ -24,9 +24,10 @@ constexpr std::uint32_t left_mark = FUTEX_TID_MASK; // no thread has this id
 constexpr std::size_t max_memberships = 100;
 static_assert(max_memberships < futex::max_watched);
 
-// On busy processors a death is seen as soon as the victim's life thread has had a processor to die on and the
-// watcher one to notice: both run for microseconds and should not queue behind computing threads. With the right to
-// it, real-time; without, the shortest slice the fair scheduler gives. Either may be refused; then it is just slower.
+// On busy processors a death is seen as soon as the victim's life thread has had a processor to die on and
+// the watcher one to notice: both run for microseconds and should not queue behind computing threads. With
+// the right to it, real-time; without, the shortest slice the fair scheduler gives. Either may be refused;
+// then it is just slower.
 void run_ahead_of_computing() {
   sched_param lowest_real_time{};
   lowest_real_time.sched_priority = 1;
@@ -53,7 +54,8 @@ struct RobustList {
   }
   static robust_list* entry(LifeCell& cell) { return reinterpret_cast<robust_list*>(&cell.next); }
 
-  // Order matters: at every instruction a death finds the lock in the list, in the pending slot, or not taken.
+  // Order matters: at every instruction a death finds the lock in the list, in the pending slot, or not
+  // taken.
   bool take(LifeCell& cell, std::uint32_t tid) {
     store(head.list_op_pending, entry(cell));
     std::uint32_t absent = 0;

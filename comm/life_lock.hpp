@@ -1,15 +1,16 @@
-// How the death of a process is seen by its peers within a fraction of a millisecond, whatever its memory: every
-// member holds a robust lock in the generation's segment for life, and the kernel marks and wakes it before it frees
-// anything. One thread per process, as long-lived as the process, holds this process's locks of all generations and
-// watches the next member of each, so the members form a ring and any set of deaths leaves a survivor that sees one.
-// Invariants:
-// - A life word is 0 (not joined yet), a thread id (alive), `left` (orderly) or has FUTEX_OWNER_DIED (dead). It
-//   never goes back; a generation is joined once per rank.
+// How the death of a process is seen by its peers within a fraction of a millisecond, whatever its memory:
+// every member holds a robust lock in the generation's segment for life, and the kernel marks and wakes it
+// before it frees anything. One thread per process, as long-lived as the process, holds this process's locks
+// of all generations and watches the next member of each, so the members form a ring and any set of deaths
+// leaves a survivor that sees one. The lock is the kernel's robust futex itself and not a pthread mutex: one
+// thread can wait on many of them and on its own orders at once, and giving up a watch needs no help from the
+// peer. Invariants:
+// - A life word is 0 (not joined yet), a thread id (alive), `left` (orderly) or has FUTEX_OWNER_DIED (dead).
+//   It never goes back; a generation is joined once per rank.
 // - Only the life thread takes and gives back locks, since a robust lock belongs to a thread.
 // - A ring skips members that left; a leave wakes the watcher, so leaving is never taken for death.
-// - Death of a member poisons its generation. The life thread does nothing else and takes no lock while it does.
-// The lock is the kernel's robust futex itself and not a pthread mutex: one thread can wait on many of them and on
-// its own orders at once, and giving up a watch needs no help from the peer.
+// - Death of a member poisons its generation. The life thread does nothing else and takes no lock while it
+//   does.
 #pragma once
 
 #include "comm/segment.hpp"
@@ -31,8 +32,8 @@ public:
   /// Takes the life-lock of `rank` and watches the next member until leave(). The segment outlives that.
   /// errors: stale (the rank was joined before), exhausted (more than 100 generations at once).
   result<void> join(const Segment& segment, std::uint32_t rank);
-  /// Orderly: peers do not take it for death, but those that wait for this rank are told. Returns when the segment
-  /// is not used any more.
+  /// Orderly: peers do not take it for death, but those that wait for this rank are told. Returns when the
+  /// segment is not used any more.
   void leave(const Segment& segment, std::uint32_t rank) noexcept;
 
 private:
@@ -64,8 +65,9 @@ private:
 enum class Life : std::uint8_t { absent, alive, left, dead };
 Life life_of(const Segment& segment, std::uint32_t rank) noexcept;
 
-/// From now on SIGSEGV, SIGBUS, SIGABRT, SIGFPE and SIGILL poison every generation this process has joined before the
-/// previous action goes on: a core dump of gigabytes does not delay the peers. Process-wide; call once.
+/// From now on SIGSEGV, SIGBUS, SIGABRT, SIGFPE and SIGILL poison every generation this process has joined
+/// before the previous action goes on: a core dump of gigabytes does not delay the peers. Process-wide; call
+/// once.
 void install_crash_handler();
 
 /// Stack for the crash handler of the calling thread, so that a stack overflow is reported too. Same thread.

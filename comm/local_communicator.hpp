@@ -1,6 +1,6 @@
-// Communicator of a generation with one member: all virtual workers in this process, no shared memory, no peers.
-// Gives the same bits as the host communicator with any number of members. Used by --in-process and by benches as
-// the bare loop. One owner; trainer's thread but for abort() and poison.
+// Communicator of a generation with one member: all virtual workers in this process, no shared memory, no
+// peers. Gives the same bits as the host communicator with any number of members. Used by --in-process and by
+// benches as the bare loop. One owner; trainer's thread but for abort() and poison.
 #pragma once
 
 #include "comm/communicator.hpp"

@@ -1,6 +1,6 @@
-// Whether shared memory of a size can be had now. A memfd has no limit of its own: without this question a too large
-// one would call the out-of-memory killer instead of failing. Looks at the host and at the control group of this
-// process. A guess by nature; the allocation itself is still checked. Any thread.
+// Whether shared memory of a size can be had now. A memfd has no limit of its own: without this question a
+// too large one would call the out-of-memory killer instead of failing. Looks at the host and at the control
+// group of this process. A guess by nature; the allocation itself is still checked. Any thread.
 #pragma once
 
 #include "base/errors.hpp"

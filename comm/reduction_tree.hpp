@@ -1,7 +1,7 @@
-// The fixed binary tree over V leaves that decides the bits of every sum (design section 4). Node (level, index)
-// covers the leaves [index * 2^level, min((index + 1) * 2^level, V)); a missing right child is passed through, never
-// added as zero. So a sum depends on V and the leaves alone, not on who holds which leaf. NaN payloads aside, all
-// paths give equal bits. Pure functions and values; any thread.
+// The fixed binary tree over V leaves that decides the bits of every sum (design section 4). Node (level,
+// index) covers the leaves [index * 2^level, min((index + 1) * 2^level, V)); a missing right child is passed
+// through, never added as zero. So a sum depends on V and the leaves alone, not on who holds which leaf. NaN
+// payloads aside, all paths give equal bits. Pure functions and values; any thread.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ struct Block {
   friend bool operator==(const Block&, const Block&) = default;
 };
 
-/// The largest nodes that lie wholly inside the block, in ascending order: what its owner can sum alone. At most
-/// 2 * log2(leaves); one when the block is aligned.
+/// The largest nodes that lie wholly inside the block, in ascending order: what its owner can sum alone. At
+/// most 2 * log2(leaves); one when the block is aligned.
 std::vector<TreeNode> own_nodes(Block block, std::uint32_t leaves);
 
-/// How the nodes of all blocks are combined to the root: a program over sources 0 … (own_nodes of block 0 first, then
-/// of block 1, …). Combine `left` and `right` into `into`; negative operands are scratch rows -1-x; the last one's
-/// `into` is the result. Empty when there is one source, which then is the result.
+/// How the nodes of all blocks are combined to the root: a program over sources 0 … (own_nodes of block 0
+/// first, then of block 1, …). Combine `left` and `right` into `into`; negative operands are scratch rows
+/// -1-x; the last one's `into` is the result. Empty when there is one source, which then is the result.
 struct ReductionPlan {
   struct Combine {
     std::int32_t left;

@@ -155,7 +155,8 @@ result<UniqueFd> Segment::create(const SegmentSpec& spec) {
     rc = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(layout.total));
   while (rc == EINTR);
   if (rc != 0)
-    return fail_errno(Errc::exhausted, fmt::format("generation segment: {} bytes of shared memory", layout.total), rc);
+    return fail_errno(Errc::exhausted,
+                      fmt::format("generation segment: {} bytes of shared memory", layout.total), rc);
   const Header header{magic, layout_version, static_cast<std::uint32_t>(spec.members.size()),
                       spec.generation.value, spec.f32_count, spec.f64_count, spec.attachment_bytes, layout.total,
                       spec.virtual_total, 0};

@@ -1,9 +1,10 @@
-// The memory that the members of one generation on one host share: a sealed memfd without a name, so nothing can be
-// left behind. Whoever forms the generation creates it (the node, usually not a member); members attach by
-// descriptor. The size is fixed and the pages exist from creation on: a full memory is an error there, never a
-// SIGBUS later. Late stores of a stopped member land in a segment nobody maps any more. attach() believes nothing:
-// the layout is computed again from the header, which is copied and never read twice; what members write later
-// (arrival counts, poison, life words) is range checked where it is used. Any thread.
+// The memory that the members of one generation on one host share: a sealed memfd without a name, so nothing
+// can be left behind. Whoever forms the generation creates it (the node, usually not a member); members
+// attach by descriptor. The size is fixed and the pages exist from creation on: a full memory is an error
+// there, never a SIGBUS later. Late stores of a stopped member land in a segment nobody maps any more.
+// attach() believes nothing: the layout is computed again from the header, which is copied and never read
+// twice; what members write later (arrival counts, poison, life words) is range checked where it is used. Any
+// thread.
 #pragma once
 
 #include "base/clock.hpp"
@@ -66,8 +67,8 @@ class Segment {
 public:
   /// errors: invalid (spec), exhausted (no memory for it).
   static result<UniqueFd> create(const SegmentSpec& spec);
-  /// Maps it; the descriptor stays the caller's and may be closed. errors: corrupt (not a segment of ours, or not
-  /// sealed), exhausted (no address space).
+  /// Maps it; the descriptor stays the caller's and may be closed. errors: corrupt (not a segment of ours, or
+  /// not sealed), exhausted (no address space).
   static result<std::unique_ptr<Segment>> attach(int fd);
   ~Segment();
   Segment(const Segment&) = delete;
@@ -96,10 +97,11 @@ public:
   NodeBuffer shared_result(std::uint32_t parity) const; ///< not in a direct layout
   std::span<std::byte> attachment(std::uint32_t phase, std::uint32_t v) const; ///< phase 0, 1, 2
 
-  /// Poisons the generation for everybody and wakes all; only the first one counts, and true is returned to it.
-  /// `writer` is the member that says so, or size() for an outsider such as the node. Async-signal-safe. The caller
-  /// sees to it that no two calls run at once for the same (writer, source).
-  bool poison(std::uint32_t writer, PoisonSource source, std::uint32_t dead_rank, std::string_view cause) const noexcept;
+  /// Poisons the generation for everybody and wakes all; only the first one counts, and true is returned to
+  /// it. `writer` is the member that says so, or size() for an outsider such as the node. Async-signal-safe.
+  /// The caller sees to it that no two calls run at once for the same (writer, source).
+  bool poison(std::uint32_t writer, PoisonSource source, std::uint32_t dead_rank,
+              std::string_view cause) const noexcept;
   bool poisoned() const noexcept { return poison_word().load(std::memory_order_acquire) != 0; }
   struct PoisonFacts {
     Time at{};

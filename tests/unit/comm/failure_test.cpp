@@ -1,7 +1,7 @@
 // Deaths of members at any moment: every survivor's call ends with Errc::aborted, and nothing is left behind.
-#include "comm/host_communicator.hpp"
+#include "comm/life_lock.hpp"
 
-#include "processes.hpp"
+#include "group.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,67 +16,12 @@ namespace troupe {
 namespace {
 
 using testing::Children;
-using testing::deal;
-using testing::Event;
+using testing::freed;
+using testing::Group;
+using testing::group_spec;
 using testing::run_step;
 using testing::Shared;
-
-constexpr std::uint32_t max_test_members = 8;
-constexpr int freed = 7;     ///< exit code: the call ended with Errc::aborted, and so did the next one
-constexpr int kept_dead = 8; ///< ended with something else
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true; // maps memory of its own as it goes
-#else
-constexpr bool sanitized = false;
-#endif
-
-SegmentSpec spec_of(std::uint32_t members, std::uint64_t generation = 1, std::size_t f32 = 2000) {
-  return {Generation{generation}, deal(members, 8), 8, f32, 4, 64};
-}
-
-struct Stage {
-  std::array<Event, max_test_members> ready; ///< by rank: joined, and all others too
-  std::array<std::atomic<std::uint32_t>, max_test_members> said_dead{};
-  std::array<std::atomic<std::uint64_t>, max_test_members> steps{};
-};
-
-// A member that works until its generation is poisoned.
-int work_until_freed(int fd, const SegmentSpec& spec, std::uint32_t rank, Stage& stage) {
-  LifeLine life;
-  auto comm = HostCommunicator::join(fd, spec, Rank{rank}, life);
-  if (!comm || !(*comm)->barrier())
-    return 60;
-  stage.ready[rank].raise();
-  const Block block{spec.members[rank].first_virtual, spec.members[rank].virtual_count};
-  for (std::uint64_t s = 0;; ++s) {
-    const auto reduced = run_step(**comm, block, 1, s);
-    stage.steps[rank] = s;
-    if (reduced)
-      continue;
-    stage.said_dead[rank] = (*comm)->poison().dead_rank;
-    const auto again = (*comm)->barrier();
-    return reduced.error().code == Errc::aborted && !again && again.error().code == Errc::aborted ? freed : kept_dead;
-  }
-}
-
-struct Group {
-  explicit Group(std::uint32_t members, std::size_t f32 = 2000) : spec(spec_of(members, 1, f32)) {
-    auto created = Segment::create(spec);
-    BOOST_REQUIRE(created.has_value());
-    fd = std::move(*created);
-  }
-  void start_workers() {
-    for (std::uint32_t r = 0; r < spec.members.size(); ++r)
-      children.start([this, r] { return work_until_freed(fd.get(), spec, r, *stage); });
-    for (std::uint32_t r = 0; r < spec.members.size(); ++r)
-      BOOST_REQUIRE(stage->ready[r].wait());
-  }
-  SegmentSpec spec;
-  UniqueFd fd;
-  Shared<Stage> stage;
-  Children children;
-};
+using testing::Stage;
 
 // Passes some time of the machine without sleeping: waits until a member has made `steps` more steps.
 void let_run(const Stage& stage, std::uint32_t rank, std::uint64_t steps) {
@@ -163,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_member_that_wakes_later_writes_into_memory_nobody
   for (std::uint32_t r = 0; r < 3; ++r)
     BOOST_TEST(old.children.wait(r).exit_code == freed);
 
-  const auto spec = spec_of(3, 2);
+  const auto spec = group_spec(3, 2);
   auto fd = Segment::create(spec);
   BOOST_REQUIRE(fd.has_value());
   Shared<std::array<std::uint64_t, 3>> digests;
@@ -291,167 +236,6 @@ BOOST_AUTO_TEST_CASE(the_cause_of_a_crash_names_the_signal) {
     return 61;
   });
   BOOST_TEST(g.children.wait(0).exit_code == freed);
-}
-
-BOOST_AUTO_TEST_CASE(an_abort_from_another_thread_frees_this_process_and_all_others) {
-  Group g(3);
-  for (std::uint32_t r = 0; r < 3; ++r)
-    g.children.start([&g, r] {
-      LifeLine life;
-      auto comm = HostCommunicator::join(g.fd.get(), g.spec, Rank{r}, life);
-      if (!comm || !(*comm)->barrier())
-        return 60;
-      g.stage->ready[r].raise();
-      std::thread other;
-      if (r == 1) // the third member never comes, so the first two wait
-        other = std::thread([&] {
-          while ((*comm)->awaited().size() != 1)
-            std::this_thread::yield();
-          (*comm)->abort("drain: the job grows");
-          (*comm)->abort("a second cause");
-        });
-      result<void> outcome{};
-      if (r < 2)
-        outcome = (*comm)->barrier();
-      else
-        while (!(*comm)->poisoned())
-          std::this_thread::yield();
-      if (other.joinable())
-        other.join();
-      const auto poison = (*comm)->poison();
-      const bool told = r == 2 || (!outcome && outcome.error().code == Errc::aborted);
-      return told && poison.cause == "drain: the job grows" && poison.dead_rank == nobody ? freed : 1;
-    });
-  for (std::uint32_t r = 0; r < 3; ++r)
-    BOOST_TEST(g.children.wait(r).exit_code == freed);
-}
-
-BOOST_AUTO_TEST_CASE(members_that_leave_in_order_poison_nothing) {
-  for (int round = 0; round < 20; ++round) {
-    Group g(4);
-    auto outside = Segment::attach(g.fd.get());
-    for (std::uint32_t r = 0; r < 4; ++r)
-      g.children.start([&g, r] {
-        LifeLine life;
-        auto comm = HostCommunicator::join(g.fd.get(), g.spec, Rank{r}, life);
-        if (!comm)
-          return 60;
-        const Block block{g.spec.members[r].first_virtual, g.spec.members[r].virtual_count};
-        for (std::uint64_t s = 0; s < 5; ++s)
-          if (!run_step(**comm, block, 1, s))
-            return 1;
-        return 0; // first ones are gone while slow ones still read
-      });
-    for (std::uint32_t r = 0; r < 4; ++r)
-      BOOST_TEST(g.children.wait(r).exit_code == 0);
-    BOOST_TEST(!(*outside)->poisoned());
-  }
-}
-
-BOOST_AUTO_TEST_CASE(who_waits_for_a_member_that_left_is_told) {
-  Group g(3);
-  for (std::uint32_t r = 0; r < 3; ++r)
-    g.children.start([&g, r] {
-      LifeLine life;
-      auto comm = HostCommunicator::join(g.fd.get(), g.spec, Rank{r}, life);
-      if (!comm || !(*comm)->barrier())
-        return 60;
-      if (r == 2)
-        return 0;
-      const auto outcome = (*comm)->barrier();
-      return !outcome && outcome.error().code == Errc::aborted && (*comm)->poison().dead_rank == nobody ? freed : 1;
-    });
-  BOOST_TEST(g.children.wait(2).exit_code == 0);
-  BOOST_TEST(g.children.wait(0).exit_code == freed);
-  BOOST_TEST(g.children.wait(1).exit_code == freed);
-}
-
-BOOST_AUTO_TEST_CASE(a_deadline_ends_the_wait_and_names_who_is_missing) {
-  Group g(3);
-  for (std::uint32_t r = 0; r < 2; ++r)
-    g.children.start([&g, r] {
-      LifeLine life;
-      const auto longest = std::chrono::milliseconds(r == 0 ? 50 : 60'000);
-      auto comm = HostCommunicator::join(g.fd.get(), g.spec, Rank{r}, life, {longest, Duration{-1}});
-      const auto outcome = (*comm)->barrier();
-      if (outcome)
-        return 1;
-      if (r == 1)
-        return outcome.error().code == Errc::aborted ? freed : 2;
-      const auto& text = outcome.error().context;
-      const bool named = text.find("for ranks") != std::string::npos && text.ends_with(" 2");
-      return named && outcome.error().code == Errc::deadline ? freed : 3;
-    });
-  BOOST_TEST(g.children.wait(0).exit_code == freed);
-  BOOST_TEST(g.children.wait(1).exit_code == freed);
-}
-
-BOOST_AUTO_TEST_CASE(three_hundred_rebuilds_leave_descriptors_threads_and_mappings_flat) {
-  constexpr std::uint32_t members = 3;
-  constexpr int rebuilds = 300;
-  // All segments exist up front as far as the members are concerned: they open them in turn through the parent's
-  // descriptors, whose number does not change while they run.
-  std::vector<UniqueFd> segments;
-  for (std::uint64_t g = 1; g <= rebuilds; ++g)
-    segments.push_back(std::move(*Segment::create(spec_of(members, g, 64))));
-  Children children;
-  for (std::uint32_t r = 0; r < members; ++r)
-    children.start([&, r] {
-      LifeLine life;
-      std::size_t fds = 0, threads = 0, mappings = 0;
-      for (int g = 0; g < rebuilds; ++g) {
-        {
-          const auto spec = spec_of(members, static_cast<std::uint64_t>(g + 1), 64);
-          auto comm = HostCommunicator::join(segments[static_cast<std::size_t>(g)].get(), spec, Rank{r}, life);
-          const Block block{spec.members[r].first_virtual, spec.members[r].virtual_count};
-          if (!comm || !(*comm)->barrier() || !run_step(**comm, block, 1, 0))
-            return 60;
-          if (g % 3 == 0 && (*comm)->barrier())
-            (*comm)->abort("rebuild");
-        }
-        const auto now_fds = testing::count_entries("/proc/self/fd");
-        const auto now_threads = testing::count_entries("/proc/self/task");
-        const auto now_mappings = testing::count_lines("/proc/self/maps");
-        if (testing::count_lines("/proc/self/maps", "troupe-generation") != 0)
-          return 62;
-        if (g == 20) {
-          fds = now_fds;
-          threads = now_threads;
-          mappings = now_mappings;
-        } else if (g > 20 && (now_fds != fds || now_threads != threads || (!sanitized && now_mappings > mappings))) {
-          return 61;
-        }
-      }
-      return 0;
-    });
-  for (std::uint32_t r = 0; r < members; ++r)
-    BOOST_TEST(children.wait(r, std::chrono::seconds(60)).exit_code == 0);
-}
-
-BOOST_AUTO_TEST_CASE(an_old_generation_may_be_closed_while_the_next_one_already_runs) {
-  Children children;
-  const auto first = spec_of(2, 1);
-  const auto second = spec_of(2, 2);
-  auto fd1 = Segment::create(first);
-  auto fd2 = Segment::create(second);
-  for (std::uint32_t r = 0; r < 2; ++r)
-    children.start([&, r] {
-      LifeLine life;
-      auto old_comm = HostCommunicator::join(fd1->get(), first, Rank{r}, life);
-      auto new_comm = HostCommunicator::join(fd2->get(), second, Rank{1 - r}, life);
-      if (!old_comm || !new_comm || !(*old_comm)->barrier())
-        return 60;
-      (*old_comm)->abort("drain");
-      if (!(*new_comm)->barrier())
-        return 61;
-      old_comm->reset();
-      for (int i = 0; i < 100; ++i)
-        if (!(*new_comm)->barrier())
-          return 62;
-      return (*new_comm)->poisoned() ? 63 : 0;
-    });
-  BOOST_TEST(children.wait(0).exit_code == 0);
-  BOOST_TEST(children.wait(1).exit_code == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

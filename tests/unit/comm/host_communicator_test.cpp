@@ -115,8 +115,8 @@ bool all_reduce_matches(std::uint32_t members, std::size_t count, Element elemen
       return static_cast<T>(random.next_u64());
   };
   // Reference: the tree over ranks, element by element.
-  const std::function<T(std::uint32_t, std::uint32_t, std::size_t)> reduced = [&](std::uint32_t first,
-                                                                                  std::uint32_t width, std::size_t i) {
+  std::function<T(std::uint32_t, std::uint32_t, std::size_t)> reduced;
+  reduced = [&](std::uint32_t first, std::uint32_t width, std::size_t i) {
     if (width == 1)
       return value(first, i);
     const T a = reduced(first, width / 2, i);
@@ -183,7 +183,9 @@ BOOST_AUTO_TEST_CASE(all_gather_and_broadcast_carry_any_size) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, slot_bytes, slot_bytes * 3 + 17}) {
       const auto root = static_cast<std::uint32_t>(random.below(members));
       BOOST_TEST(in_processes(spec_of(members, members, 1), [&](HostCommunicator& comm, Block) {
-        const auto byte = [](std::uint32_t r, std::size_t i) { return static_cast<std::uint8_t>(r * 57 + i * 3 + i / 256); };
+        const auto byte = [](std::uint32_t r, std::size_t i) {
+          return static_cast<std::uint8_t>(r * 57 + i * 3 + i / 256);
+        };
         std::vector<std::uint8_t> own(bytes), all(bytes * members), told(bytes);
         for (std::size_t i = 0; i < bytes; ++i)
           own[i] = byte(comm.rank().value, i);

@@ -1,6 +1,6 @@
-// Real processes for the tests of comm/: forked children that run a function and report through shared memory, and
-// waits for events with a generous deadline. A Children object kills and reaps what is left when it goes. The forking
-// process must have no threads of its own at that time.
+// Real processes for the tests of comm/: forked children that run a function and report through shared
+// memory, and waits for events with a generous deadline. A Children object kills and reaps what is left when
+// it goes. The forking process must have no threads of its own at that time.
 #pragma once
 
 #include "base/unique_fd.hpp"
@@ -78,7 +78,8 @@ private:
 /// Equal aligned-or-not blocks of V virtual workers over N members, as the kernel deals them.
 std::vector<MemberBlock> deal(std::uint32_t members, std::uint32_t virtual_total);
 
-/// Leaf values of virtual worker `v` in `step`: large and small ones mixed, so that another order gives other bits.
+/// Leaf values of virtual worker `v` in `step`: large and small ones mixed, so that another order gives other
+/// bits.
 void fill_leaf(std::uint64_t seed, std::uint64_t step, std::uint32_t v, std::span<float> f32, std::span<double> f64);
 
 /// Hash over everything a reduction returned.
