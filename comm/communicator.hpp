@@ -45,9 +45,9 @@ public:
   virtual result<std::unique_ptr<Communicator>> split(std::uint32_t color, std::uint32_t key) = 0;
 
   // The reduction of a step over virtual workers (design section 4, "the bits"). The caller owns a contiguous
-  // block of them and, in ascending order, fills leaf(v) and calls contribute(v). Memory belongs to the
-  // communicator and holds floats() + doubles(); leaves are zeroed when handed out. The result does not
-  // depend on size().
+  // block of them and, in ascending order, fills leaf(v) and calls contribute(v). A leaf is zeroed when it is
+  // first asked for in a step, is the communicator's memory and may not be touched after contribute(v). The
+  // result does not depend on size(), NaN payloads aside.
   virtual std::span<float> leaf(VirtualWorker v) = 0;
   virtual std::span<double> leaf_f64(VirtualWorker v) = 0;
   /// Bytes that travel beside the reduction, unreduced: what v writes here everybody reads in Reduced (sample
