@@ -74,6 +74,8 @@ void MembershipTurn::take(const NodeReport& report) {
   node->sequence = report.sequence;
   node->host = report.host;
   node->pid = report.pid;
+  if (node->lost)
+    roster_changed = true; // it is back: its slots count again
   node->lost = false;
   if (node->slots.size() > report.slots.size()) {
     node->slots.resize(report.slots.size());
@@ -103,7 +105,7 @@ void MembershipTurn::apply(Node& node, Slot& slot, const SlotFact& fact) {
   if (fact.incarnation < row.worker.incarnation) {
     // Only an agent that came new does not know the newest life: that life went with the agent before.
     row.holdings = fact.holdings;
-    if (!gone(row) || (row.dead && !row.confirmed)) {
+    if (row.phase != WorkerPhase::exited) {
       Failure failure;
       failure.kind = FailureClass::node_loss;
       failure.what = "the agent of its node was replaced";
