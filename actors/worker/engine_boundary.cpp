@@ -6,14 +6,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace troupe {
 
 namespace {
 
-constexpr double snapshot_share = 0.02;        // checkpoint.snapshot_every = "auto": at most this part of the time
-constexpr std::uint64_t longest_interval = 1000;
+// checkpoint.snapshot_every = "auto": at most this part of a worker's time, so that two workers on one core stay under
+// 2 % of the job's.
+constexpr double snapshot_share = 0.01;
+constexpr std::uint64_t longest_interval = 1024;
 constexpr Duration pin_life = std::chrono::seconds(1); // until the node has its own pin
 
 Duration smooth(Duration old, Duration now) {
@@ -27,12 +30,13 @@ bool Engine::begin() {
     return false;
   if (!state_.valid && stage_ == Stage::updating)
     misuse("begin() after an update that did not end: the state is torn");
-  if (stage_ == Stage::gradients || stage_ == Stage::reduced) { // given up by the caller: compute it again
+  const bool given_up = stage_ == Stage::gradients || stage_ == Stage::reduced;
+  if (given_up && !comm_->poisoned()) { // by the caller: compute it again. After an abort, drain() does all this
+    if (phase_ > 0)
+      misuse("begin() in the middle of a step with phases: reduce() and update() every phase");
     comm_->drop_leaves();
     clock_.lose_work();
     ++report_.steps_lost;
-    if (phase_ > 0)
-      misuse("begin() in the middle of a step with phases: reduce() and update() every phase");
     stage_ = Stage::outside;
   }
   for (;;) {
@@ -135,7 +139,9 @@ void Engine::measure_snapshot(Duration cost) {
   if (step_cost_ == Duration{})
     return;
   const auto share = static_cast<double>(snapshot_cost_.count()) / static_cast<double>(step_cost_.count());
-  snapshot_interval_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::ceil(share / snapshot_share)), 1, longest_interval);
+  // A power of two, so that members copy in the same steps and nobody waits for them in all the others.
+  const auto wanted = std::clamp(share / snapshot_share, 1.0, static_cast<double>(longest_interval));
+  snapshot_interval_ = std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted)));
 }
 
 void Engine::pin_for(std::uint64_t request, bool best) {

@@ -64,7 +64,7 @@ public:
     cause_ = report.cause;
   }
   void enter(Activity, Step, Time) override {}
-  Effect at(FaultPoint, Step) override { return {}; }
+  Effect at(FaultPoint point, Step step) override { return hooks_.at ? hooks_.at(point, step) : Effect{}; }
 
   void committed(const StepRow& row, const Spent& spent) override {
     out_.samples += row.samples;

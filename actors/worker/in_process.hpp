@@ -17,6 +17,7 @@ struct InProcessHooks {
   std::function<void(const StepRow&)> committed;
   std::function<void(const EvaluationRow&)> evaluated;
   const std::atomic<bool>* stop = nullptr;   ///< set: end after the step at hand
+  std::function<Effect(FaultPoint, Step)> at; ///< faults for tests
   EngineObserver* observer = nullptr;
 };
 
