@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "checkpoint/process_identity.hpp"
 
 #include <algorithm>
 #include <cstring>

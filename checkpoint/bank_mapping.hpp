@@ -115,9 +115,4 @@ private:
 /// Copies and returns the checksum of what arrived.
 std::uint64_t copy_checked(void* to, const void* from, std::size_t bytes);
 
-/// Identity of a process: pid and start time in one word, never 0. 0 for a process that does not run.
-std::uint64_t process_identity(std::int64_t pid);
-std::uint64_t own_identity();
-bool process_alive(std::uint64_t identity);
-
 } // namespace troupe::checkpoint

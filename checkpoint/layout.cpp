@@ -180,4 +180,32 @@ result<BankLayout> BankLayout::decode(std::span<const std::byte> bytes) {
   return make(std::move(pieces));
 }
 
+namespace {
+
+std::string show(const PieceSpec& spec) {
+  std::string text(dtype_name(spec.dtype));
+  text += " [";
+  for (std::size_t i = 0; i < spec.shape.size(); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(spec.shape[i]);
+  return text + ']';
+}
+
+} // namespace
+
+std::string describe_difference(const BankLayout& there, const BankLayout& here) {
+  if (there.hash() == here.hash())
+    return {};
+  for (const auto& spec : here.pieces()) {
+    const auto at = there.find(spec.name);
+    if (!at)
+      return "has no piece \"" + spec.name + '"';
+    if (const auto& stored = there.pieces()[*at]; show(stored) != show(spec))
+      return '"' + spec.name + "\" is " + show(stored) + " there and " + show(spec) + " here";
+  }
+  for (const auto& spec : there.pieces())
+    if (!here.find(spec.name))
+      return "has a piece \"" + spec.name + "\" that the model does not have";
+  return "counts other pieces for the digest";
+}
+
 } // namespace troupe::checkpoint

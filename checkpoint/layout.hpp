@@ -67,6 +67,10 @@ private:
   std::vector<Hole> digest_holes_;
 };
 
+/// The first difference in words ("has no piece \"x\"", "\"w\" is f32 [3, 2] there and f32 [2, 3] here"); empty when
+/// the layouts are equal. `there` is the stored one, `here` the one wanted.
+std::string describe_difference(const BankLayout& there, const BankLayout& here);
+
 /// One piece of a complete version in memory.
 struct PieceView {
   const PieceSpec* spec = nullptr;

@@ -1,4 +1,4 @@
-#include "checkpoint/bank_mapping.hpp"
+#include "checkpoint/process_identity.hpp"
 
 #include <algorithm>
 #include <atomic>
