@@ -50,8 +50,13 @@ Outcome World::run() {
   }
   const Time limit = begin + last + std::chrono::minutes(15);
   while (!done_ && heap.step())
-    if (heap.now() > limit)
+    if (heap.now() > limit) {
+      line("world", "membership " + to_text(master.state<MembershipKernel>()));
+      line("world", "rendezvous " + to_text(master.state<RendezvousKernel>()));
+      line("world", "recovery " + to_text(master.state<RecoveryKernel>()));
+      line("world", "checkpoints " + to_text(master.state<CheckpointsKernel>()));
       violated("the job did not end within 15 minutes after the last fault");
+    }
   outcome_.took = heap.now() - begin;
   outcome_.unfired = never_fired(master.state<FaultsKernel>());
   if (outcome_.violation.empty() && outcome_.finished) {

@@ -148,7 +148,8 @@ void MembershipTurn::apply(Node& node, Slot& slot, const SlotFact& fact) {
   if (!(row == before))
     roster_changed = true;
   // A node that was not told yet, or lost the order, is told again.
-  if (runs(slot) != (!gone(row) && row.worker.incarnation == slot.ordered))
+  const bool lives = fact.phase != WorkerPhase::empty && fact.phase != WorkerPhase::exited;
+  if (runs(slot) != (lives && fact.incarnation == slot.ordered))
     reorder.push_back(node.node);
 }
 

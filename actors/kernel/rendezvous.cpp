@@ -211,6 +211,8 @@ struct RendezvousKernel::Turn {
     auto all = [&](auto test) { return !rows.empty() && std::all_of(rows.begin(), rows.end(), test); };
     auto here = [&](const RosterRow* r) { return r->generation == s.plan.generation; };
     if (left == nullptr && all([&](const RosterRow* r) { return here(r) && r->phase == WorkerPhase::finished; })) {
+      if (s.phase == Phase::forming)
+        say(formed()); // so short that nobody was seen running
       conclude(rows);
       return;
     }
