@@ -99,7 +99,8 @@ std::string escaped(const std::string& name) {
 hid_t access_list(int fd) {
   const MemoryFileInfo info{fd};
   const auto list = H5Pcreate(H5P_FILE_ACCESS);
-  if (list < 0 || H5Pset_driver(list, memory_file_driver(), &info) < 0 || H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
+  if (list < 0 || H5Pset_driver(list, memory_file_driver(), &info) < 0 ||
+      H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) < 0 || H5Pset_alignment(list, 64 << 10, 4096) < 0)
     return -1;
   return list;

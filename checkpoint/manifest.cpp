@@ -132,7 +132,8 @@ result<Manifest> take(schema::Manifest::Reader from) {
     if (dtype >= dtype_count || piece.getShape().size() > 8)
       return refuse("piece of an unknown type or of more than 8 dimensions");
     if (piece.getOrigin().size() != 0 || piece.getExtent().size() != 0)
-      return fail(Errc::unsupported, "manifest: \"" + text(piece.getName()) + "\" is a part of a tensor, not there yet");
+      return fail(Errc::unsupported,
+                  "manifest: \"" + text(piece.getName()) + "\" is a part of a tensor, not there yet");
     PieceSpec spec{text(piece.getName()), static_cast<DType>(dtype), {}, piece.getCountsForDigest()};
     for (const auto n : piece.getShape())
       spec.shape.push_back(n);

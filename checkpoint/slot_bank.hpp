@@ -52,8 +52,8 @@ class SlotBank {
 public:
   static constexpr std::uint32_t default_versions = 5;
 
-  /// Memory for `versions` (4 … 64) versions, reserved, sealed against resizing and mapped. Errc::exhausted when there is
-  /// not enough memory.
+  /// Memory for `versions` (4 … 64) versions, reserved, zeroed and sealed against resizing. Errc::exhausted when there
+  /// is not enough memory.
   static result<UniqueFd> create(const BankLayout& layout, std::uint32_t versions = default_versions);
   /// Maps a bank made elsewhere; checks seals, sizes and tables before use (Errc::corrupt). Does not keep `fd`.
   /// Through a read-only object nothing can be written, pinned, agreed or made void (Errc::invalid, false, 0).

@@ -8,7 +8,7 @@ namespace troupe::data {
 
 BatchPlan::BatchPlan(std::uint64_t rows, std::uint32_t virtual_workers, std::uint64_t micro_batch)
   : rows_(rows), virtual_workers_(virtual_workers), micro_batch_(micro_batch) {
-  TROUPE_ASSERT(rows > 0 && virtual_workers > 0 && micro_batch > 0, "a batch plan needs rows, virtual workers, a batch");
+  TROUPE_ASSERT(rows > 0 && virtual_workers > 0 && micro_batch > 0, "rows, virtual workers and batch are positive");
   TROUPE_ASSERT(micro_batch <= (std::uint64_t{1} << 31), "micro batch beyond 2^31");
 }
 

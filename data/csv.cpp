@@ -195,7 +195,8 @@ result<LabelColumn> parse_label_column(std::string_view text) {
     return LabelColumn::first;
   if (text == "last")
     return LabelColumn::last;
-  return fail(Errc::invalid, "unknown label column \"" + std::string(text) + "\"; known are \"none\", \"first\", \"last\"");
+  return fail(Errc::invalid,
+              "unknown label column \"" + std::string(text) + "\"; known are \"none\", \"first\", \"last\"");
 }
 
 result<Dataset> read_csv(const std::string& path, const CsvOptions& options) {

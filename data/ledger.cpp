@@ -66,6 +66,15 @@ result<Ledger> Ledger::bind(std::span<std::byte> image, std::uint64_t rows, std:
   return ledger;
 }
 
+result<Ledger> Ledger::open(std::span<std::byte> image) {
+  if (image.size() < sizeof(Header))
+    return fail(Errc::corrupt, "ledger image of the wrong size");
+  const auto& h = *reinterpret_cast<const Header*>(image.data());
+  if (h.magic != magic || h.rows == 0 || h.window == 0 || h.window > image.size() || h.rows > image.size() * 8)
+    return fail(Errc::corrupt, "not a ledger image");
+  return bind(image, h.rows, h.window);
+}
+
 Ledger::Header& Ledger::header() const {
   return *reinterpret_cast<Header*>(image_);
 }

@@ -28,6 +28,8 @@ public:
   static Ledger format(std::span<std::byte> image, std::uint64_t rows, std::uint64_t window);
   /// Views an image that format() wrote, here or elsewhere. Errc::corrupt when it is not one for these rows.
   static result<Ledger> bind(std::span<std::byte> image, std::uint64_t rows, std::uint64_t window);
+  /// Views an image whose rows and window are not known here, such as one in another process's memory.
+  static result<Ledger> open(std::span<std::byte> image);
 
   /// One sample of `epoch` was trained in the step being committed.
   void add(std::uint64_t epoch, SampleId id);

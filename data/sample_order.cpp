@@ -25,7 +25,8 @@ result<OrderKind> parse_order(std::string_view text) {
   if (text == "sequential")
     return OrderKind::sequential;
   if (text == "blocks" || text == "leased")
-    return fail(Errc::unsupported, "order \"" + std::string(text) + "\" is not there yet; use \"permuted\" or \"sequential\"");
+    return fail(Errc::unsupported,
+                "order \"" + std::string(text) + "\" is not there yet; use \"permuted\" or \"sequential\"");
   return fail(Errc::invalid, "unknown order \"" + std::string(text) + "\"; known are \"permuted\", \"sequential\"");
 }
 

@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(the_hdf5_library_reads_every_piece_back_by_its_name) {
   BOOST_REQUIRE(file >= 0);
   const auto& layout = saved.bank.layout();
   for (std::size_t n = 0; n < layout.size(); ++n)
-    BOOST_TEST((dataset_bytes(file, layout.pieces()[n].name) == content(layout, n, key(42, 7))), layout.pieces()[n].name);
+    BOOST_TEST((dataset_bytes(file, layout.pieces()[n].name) == content(layout, n, key(42, 7))),
+               layout.pieces()[n].name);
   std::uint64_t step = 0;
   const auto attribute = H5Aopen(file, "step", H5P_DEFAULT);
   BOOST_REQUIRE(H5Aread(attribute, H5T_NATIVE_UINT64, &step) >= 0);

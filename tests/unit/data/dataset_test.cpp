@@ -32,7 +32,8 @@ public:
   std::string write_gz(const std::string& name, const std::string& text) const {
     const auto path = (path_ / name).string();
     auto* file = ::gzopen(path.c_str(), "wb");
-    BOOST_REQUIRE_EQUAL(::gzwrite(file, text.data(), static_cast<unsigned>(text.size())), static_cast<int>(text.size()));
+    const auto written = ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    BOOST_REQUIRE_EQUAL(written, static_cast<int>(text.size()));
     ::gzclose(file);
     return path;
   }

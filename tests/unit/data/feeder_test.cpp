@@ -12,7 +12,8 @@ namespace {
 
 // Row r has the features r, r + 0.5, … and the label r.
 Dataset numbered(std::uint64_t rows, std::int64_t columns) {
-  Field features{"features", DType::f32, {columns}, std::vector<std::byte>(rows * static_cast<std::size_t>(columns) * 4)};
+  const auto values = rows * static_cast<std::size_t>(columns);
+  Field features{"features", DType::f32, {columns}, std::vector<std::byte>(values * 4)};
   Field label{"label", DType::i32, {}, std::vector<std::byte>(rows * 4)};
   auto* f = reinterpret_cast<float*>(features.bytes.data());
   auto* l = reinterpret_cast<std::int32_t*>(label.bytes.data());

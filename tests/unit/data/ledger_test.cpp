@@ -138,3 +138,19 @@ BOOST_AUTO_TEST_CASE(an_image_of_another_data_set_is_refused) {
   BOOST_TEST(!Ledger::bind(image.bytes(), 101, 2).has_value());
   BOOST_TEST(!Ledger::bind(image.bytes(), 100, 3).has_value());
 }
+
+BOOST_AUTO_TEST_CASE(an_image_tells_its_own_rows_and_a_foreign_one_is_refused_however_it_is_damaged) {
+  Image image(100, 2);
+  BOOST_TEST(!Ledger::open(image.bytes()).has_value());
+  BOOST_TEST(!Ledger::open(image.bytes().first(8)).has_value());
+  Ledger::format(image.bytes(), 100, 2);
+  BOOST_TEST(Ledger::open(image.bytes())->rows() == 100u);
+  for (const std::uint64_t wrong : {std::uint64_t{0}, std::uint64_t{101}, std::uint64_t{1} << 33, ~std::uint64_t{0}}) {
+    auto rows = image;
+    rows.words[1] = wrong;
+    BOOST_TEST((!Ledger::open(rows.bytes()) || wrong == 101));
+    auto window = image;
+    window.words[2] = wrong;
+    BOOST_TEST(!Ledger::open(window.bytes()).has_value());
+  }
+}
