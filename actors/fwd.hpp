@@ -21,7 +21,7 @@ class Message;
   X(WorkerHello) X(WorkerReport) X(WorkerOrder) X(ProgressReport) X(SaveReady)                                \
   X(ControlRequest) X(ControlReply)                                                                           \
   X(Alive) X(ArmedFaults) X(FaultReached) X(FireFault) X(KillWorker) X(Persisted) X(DeleteCheckpoint)         \
-  X(DigestMismatch) X(JobFinished) X(FailJob) X(StopAll)
+  X(DigestMismatch) X(JobFinished) X(FailJob) X(StopAll) X(SupervisorStatus)
 // clang-format on
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe, caf::first_custom_type_id)

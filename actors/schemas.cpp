@@ -17,6 +17,7 @@
 #include "scaling.capnp.h"
 #include "settings.capnp.h"
 #include "shards.capnp.h"
+#include "supervision.capnp.h"
 #include "worker_machine.capnp.h"
 
 namespace troupe {

@@ -13,7 +13,7 @@
   X(NodeHello) X(NodeWelcome) X(StopNode)                                                                     \
   X(WorkerHello) X(WorkerReport) X(WorkerOrder) X(ProgressReport) X(SaveReady)                                \
   X(ControlRequest) X(ControlReply)                                                                           \
-  X(JournalRecord)
+  X(JournalRecord) X(SupervisorStatus)
 
 /// Kernels: each has the schemas …Event, …Action and …State (actors/kernel_schemas.hpp).
 #define TROUPE_KERNELS(X)                                                                                     \

@@ -72,30 +72,34 @@ struct CheckpointsAction {
     deleteCheckpoint @2 :DeleteCheckpoint;
     saveDone @3 :SaveDone;
     stopAll @4 :Kernel.StopAll;
-    wakeAt @5 :Kernel.WakeAt;
+    failJob @5 :Kernel.FailJob;
+    wakeAt @6 :Kernel.WakeAt;
   }
 }
 
 struct CheckpointsState {
   term @0 :UInt64;
-  checkpoints @1 :List(Recovery.FoundCheckpoint);
-  request @2 :UInt64;
-  saving @3 :Bool;
-  order @4 :Orders.SaveOrder;
-  orderedAt @5 :Int64;
-  attempts @6 :UInt32;
-  wishes @7 :List(Text);
-  generation @8 :UInt64;
-  members @9 :List(Orders.WorkerKey);
-  roster @10 :Roster.Roster;
-  saved @11 :UInt64;
-  savedAt @12 :Int64;
-  took @13 :Int64;
-  startedAt @14 :Int64;
-  formed @15 :UInt32;
-  finished @16 :Bool;
-  result @17 :Kernel.JobFinished;
-  stopping @18 :Bool;
-  stopReason @19 :Text;
-  ended @20 :Bool;
+  listed @1 :Bool;
+  checkpoints @2 :List(Recovery.FoundCheckpoint);
+  request @3 :UInt64;
+  saving @4 :Bool;
+  order @5 :Orders.SaveOrder;
+  scheduled @6 :Bool;
+  orderedAt @7 :Int64;
+  attempts @8 :UInt32;
+  wish @9 :Text;
+  generation @10 :UInt64;
+  resumed @11 :UInt64;
+  members @12 :List(Orders.WorkerKey);
+  dead @13 :List(Orders.WorkerKey);
+  saved @14 :UInt64;
+  savedAt @15 :Int64;
+  took @16 :Int64;
+  startedAt @17 :Int64;
+  formed @18 :UInt32;
+  finished @19 :Bool;
+  result @20 :Kernel.JobFinished;
+  stopping @21 :Bool;
+  stopReason @22 :Text;
+  ended @23 :Bool;
 }

@@ -88,13 +88,14 @@ struct RecoveryState {
   asked @11 :UInt64;
   limited @12 :Bool;
   ceiling @13 :UInt64;
-  mismatches @14 :List(Int64);
-  layout @15 :UInt64;
-  paused @16 :Bool;
-  ended @17 :Bool;
-  belowSince @18 :Int64;
-  firstCause @19 :Text;
-  strategyState @20 :Text;
-  strategyWake @21 :Int64;
-  noted @22 :Text;
+  mismatch @14 :Facts.PieceKey;
+  mismatches @15 :List(Int64);
+  layout @16 :UInt64;
+  paused @17 :Bool;
+  ended @18 :Bool;
+  belowSince @19 :Int64;
+  firstCause @20 :Text;
+  strategyState @21 :Text;
+  strategyWake @22 :Int64;
+  noted @23 :Text;
 }

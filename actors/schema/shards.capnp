@@ -10,10 +10,9 @@ struct ShardsEvent {
   union {
     started @0 :Kernel.Started;
     peerRestarted @1 :Kernel.PeerRestarted;
-    advanced @2 :Kernel.Advanced;
-    formed @3 :Kernel.Formed;
-    persisted @4 :Checkpoints.Persisted;
-    jobFinished @5 :Kernel.JobFinished;
+    formed @2 :Kernel.Formed;
+    persisted @3 :Checkpoints.Persisted;
+    jobFinished @4 :Kernel.JobFinished;
   }
 }
 
