@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace troupe::checkpoint {
 
@@ -154,6 +155,15 @@ std::uint64_t BankLayout::digest(std::span<const std::uint64_t> checksums) const
   for (const auto& hole : digest_holes_)
     std::memcpy(form.data() + hole.at, &checksums[hole.piece], sizeof(std::uint64_t));
   return checksum(form.data(), form.size());
+}
+
+BankLayout BankLayout::counted() const {
+  std::vector<PieceSpec> pieces;
+  std::copy_if(pieces_.begin(), pieces_.end(), std::back_inserter(pieces),
+               [](const PieceSpec& spec) { return spec.counts_for_digest; });
+  auto layout = make(std::move(pieces));
+  TROUPE_ASSERT(layout.has_value(), "a part of a sound layout is sound");
+  return std::move(*layout);
 }
 
 std::vector<std::byte> BankLayout::encode() const {

@@ -44,6 +44,8 @@ public:
   std::uint64_t offset(std::size_t piece) const { return offsets_[piece]; }
   std::uint64_t data_bytes() const { return data_bytes_; }  ///< with padding
   std::uint64_t state_bytes() const { return state_bytes_; } ///< without
+  /// The pieces that count for the digest, as a layout of their own.
+  BankLayout counted() const;
   /// Of names, shapes, dtypes and what counts.
   std::uint64_t hash() const { return hash_; }
   /// Model digest of a version whose pieces have these checksums (in piece order).

@@ -159,20 +159,38 @@ result<VersionInfo> CheckpointReader::load_into(const SlotBank& bank) const {
     return fail(Errc::invalid, path_ + ": " + difference);
   if (const auto present = bank.find(meta().key); present && present->digest == meta().digest)
     return *present;
+  return copy_into(bank, meta().key, true);
+}
+
+result<VersionInfo> CheckpointReader::load_model_into(const SlotBank& bank, PieceKey key) const {
+  if (const auto difference = describe_difference(layout().counted(), bank.layout().counted()); !difference.empty())
+    return fail(Errc::invalid, path_ + ": " + difference);
+  return copy_into(bank, key, false);
+}
+
+result<VersionInfo> CheckpointReader::copy_into(const SlotBank& bank, PieceKey key, bool runtime_pieces) const {
   TROUPE_TRY(verify_skeleton());
-  TROUPE_ASSIGN(auto writing, bank.begin_write(meta().key));
+  TROUPE_ASSIGN(auto writing, bank.begin_write(key));
   std::vector<std::byte> buffer;
-  for (std::size_t i = 0; i < layout().size(); ++i) {
-    buffer.resize(layout().pieces()[i].bytes());
-    TROUPE_TRY(read(i, buffer));
-    TROUPE_TRY(writing.write_verified(i, {&layout().pieces()[i], buffer, manifest_.pieces[i].checksum}));
+  for (std::size_t to = 0; to < bank.layout().size(); ++to) {
+    const auto& spec = bank.layout().pieces()[to];
+    if (!runtime_pieces && !spec.counts_for_digest) {
+      buffer.assign(spec.bytes(), std::byte{0});
+      writing.write(to, buffer);
+      continue;
+    }
+    const auto from = layout().find(spec.name);
+    TROUPE_ASSERT(from.has_value(), "layouts were compared before");
+    buffer.resize(spec.bytes());
+    TROUPE_TRY(read(*from, buffer));
+    TROUPE_TRY(writing.write_verified(to, {&spec, buffer, manifest_.pieces[*from].checksum}));
   }
   TROUPE_ASSIGN(const auto digest, writing.publish());
   if (digest != meta().digest) {
-    bank.void_version(meta().key);
+    bank.void_version(key);
     return fail(Errc::corrupt, path_ + ": wrong model digest");
   }
-  const auto loaded = bank.find(meta().key);
+  const auto loaded = bank.find(key);
   return loaded ? result<VersionInfo>(*loaded) : fail(Errc::stale, path_ + ": the loaded version did not stay");
 }
 

@@ -43,11 +43,15 @@ public:
   /// Verifies while it copies the version into a free slot of `bank` and publishes it there under its key.
   /// Errc::invalid names the first difference when the bank holds a state of another shape.
   result<VersionInfo> load_into(const SlotBank& bank) const;
+  /// The model alone, to start another job from: pieces that count for the digest must be the same ones (strict), the
+  /// runtime's own become zeros. Published under `key`.
+  result<VersionInfo> load_model_into(const SlotBank& bank, PieceKey key) const;
 
 private:
   CheckpointReader(std::string path, Manifest manifest, UniqueFd data);
   std::string data_path() const;
   result<void> verify_skeleton() const;
+  result<VersionInfo> copy_into(const SlotBank& bank, PieceKey key, bool runtime_pieces) const;
 
   std::string path_;
   Manifest manifest_;

@@ -166,6 +166,30 @@ BOOST_AUTO_TEST_CASE(a_state_of_another_shape_is_not_loaded_and_the_first_differ
              std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(another_job_starts_from_the_model_alone_with_pieces_of_its_own_for_the_runtime) {
+  const Folder folder;
+  const auto store = CheckpointStore::open(folder.path()).value();
+  const auto saved = save(store, fresh_bank(), key(9)).value();
+  const auto reader = CheckpointReader::open(saved.entry.path).value();
+  auto specs = small_layout().pieces();
+  specs.back().shape = {999}; // troupe/ledger of another data set
+  const auto bank = fresh_bank(BankLayout::make(specs).value());
+  BOOST_TEST((reader.load_into(bank).error().code == Errc::invalid));
+  const auto loaded = reader.load_model_into(bank, key(0, 0)).value();
+  BOOST_TEST((loaded.key == key(0, 0)));
+  BOOST_TEST(loaded.digest == saved.entry.digest);
+  const auto& layout = bank.layout();
+  for (std::size_t n = 0; n < layout.size(); ++n) {
+    std::vector<std::byte> bytes(layout.pieces()[n].bytes());
+    BOOST_REQUIRE(bank.read(loaded, n, bytes).has_value());
+    const bool own = !layout.pieces()[n].counts_for_digest;
+    BOOST_TEST((bytes == (own ? std::vector<std::byte>(999) : content(layout, n, key(9)))));
+  }
+  specs.front().name = "adam/steps";
+  const auto other = reader.load_model_into(fresh_bank(BankLayout::make(specs).value()), key(0, 0));
+  BOOST_TEST(other.error().context.find("has no piece \"adam/steps\"") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(removing_a_checkpoint_removes_its_files_and_only_those) {
   const Folder folder;
   const auto store = CheckpointStore::open(folder.path()).value();
