@@ -20,6 +20,7 @@ void Node::boot() {
   sequence_ = 0;
   orders_ = {};
   save_ = {};
+  saved_ = {};
   generation = {};
   armed = {};
   for (SimSlot& slot : slots) {
@@ -167,6 +168,8 @@ void Node::take(const SaveOrder& order) {
   save_ = order;
   if (!again)
     save(order.request);
+  else if (saved_.request == order.request)
+    world_.to_master(*this, saved_); // the answer was lost
 }
 
 /// Looks for the version in the slot's memory until it is there, also when its worker is gone.
@@ -188,7 +191,8 @@ void Node::save(std::uint64_t request) {
                              std::to_string(version.key.generation.value) + "-" + std::to_string(request);
     world_.files.emplace_back(path, version);
     world_.disk.push_back({version.key, version.digest, path, false});
-    world_.to_master(*this, Persisted{request, true, version.key, version.digest, path, false, took, {}});
+    saved_ = {request, true, version.key, version.digest, path, false, took, {}};
+    world_.to_master(*this, saved_);
   });
 }
 

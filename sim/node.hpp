@@ -3,6 +3,7 @@
 // to its boundary when its generation is poisoned.
 #pragma once
 
+#include "actors/kernel/checkpoints.hpp"
 #include "actors/kernel/faults.hpp"
 #include "actors/kernel/membership.hpp"
 #include "actors/kernel/worker_machine.hpp"
@@ -132,6 +133,7 @@ private:
   std::uint64_t sequence_ = 0;
   SlotsOrder orders_;
   SaveOrder save_;
+  Persisted saved_;            ///< answer to the newest request that was carried out
   bool report_due_ = false;
 };
 

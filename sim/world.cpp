@@ -286,6 +286,7 @@ void World::strike(const Fault& f) {
     if (!node.up)
       break;
     memory_lost_ = true;
+    outcome_.hopeless = outcome_.hopeless || outcome_.finished;
     node.lose();
     heap.after(f.lasts, [this, &node] {
       node.boot();

@@ -21,6 +21,7 @@ struct Outcome {
   std::string violation;      ///< empty: all held
   bool finished = false;
   std::string failed;         ///< cause of FailJob
+  bool hopeless = false;      ///< a node was lost with the final version on it
   Version result;
   std::uint64_t generations = 0;
   std::uint64_t redone = 0;   ///< steps

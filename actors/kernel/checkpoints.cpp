@@ -162,6 +162,7 @@ struct CheckpointsKernel::Turn {
       return;
     s.finished = true;
     s.result = event;
+    s.scheduled = s.saving; // whatever was ordered before, the last version goes first
     go_on();
   }
   void take(const FailJob&) { s.ended = true; }
