@@ -49,6 +49,14 @@ struct WorkerHello {
   TROUPE_FIELDS(slot, incarnation, pid, layout, bank, leaf_floats, leaf_doubles, attachment_bytes)
 };
 
+/// `samples` samples of finished epochs were handed to `gradient` of committed steps `count` times.
+struct SampleCount {
+  std::uint32_t count = 0;
+  std::uint64_t samples = 0;
+  friend bool operator==(const SampleCount&, const SampleCount&) = default;
+  TROUPE_FIELDS(count, samples)
+};
+
 /// A worker's whole present state. Sent at each change and every heartbeat.
 struct WorkerReport {
   std::uint64_t sequence = 0;
@@ -56,9 +64,10 @@ struct WorkerReport {
   std::string cause;              ///< when drained: why its generation ended
   std::uint64_t steps_lost = 0;
   std::vector<std::string> modes; ///< promises given up, tuning chosen
+  std::vector<SampleCount> samples_by_count; ///< when finished
   PieceKey mismatch;              ///< generation > 0: digests of version `step` differed in it
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
-  TROUPE_FIELDS(sequence, fact, cause, steps_lost, modes, mismatch)
+  TROUPE_FIELDS(sequence, fact, cause, steps_lost, modes, samples_by_count, mismatch)
 };
 
 /// A node's whole present wish to one worker.

@@ -56,7 +56,7 @@ std::vector<Word> words_of(std::string_view sentence) {
 class Parser {
 public:
   Parser(std::string_view sentence, std::string_view file, std::uint32_t line)
-    : sentence_(sentence), words_(words_of(sentence)) {
+      : sentence_(sentence), words_(words_of(sentence)) {
     place_.file = file;
     place_.line = line;
     place_.source = sentence;
@@ -83,7 +83,8 @@ private:
   }
 
   bool complain(std::string message) {
-    return complain(next_, std::move(message), fmt::format("as in: {}", form_ ? form_->example : forms[0].example));
+    return complain(next_, std::move(message),
+                    fmt::format("as in: {}", form_ ? form_->example : forms[0].example));
   }
 
   std::string_view peek() const { return next_ < words_.size() ? words_[next_].text : std::string_view{}; }
@@ -132,10 +133,12 @@ private:
   bool factor(std::uint32_t& percent) {
     const auto text = peek();
     // In percent, read as hundredths with at most two digits after the point.
-    const auto read = text.starts_with('x') ? parse_duration(fmt::format("{}us", text.substr(1))) : parse_duration("");
+    const auto read =
+      text.starts_with('x') ? parse_duration(fmt::format("{}us", text.substr(1))) : parse_duration("");
     const auto value = read ? read->count() / 10 : 0;
     if (!read || read->count() % 10 != 0 || value <= 100 || value > 100'000)
-      return complain(fmt::format("expected a factor such as x3 here (more than x1, at most x1000), not {}", shown()));
+      return complain(
+        fmt::format("expected a factor such as x3 here (more than x1, at most x1000), not {}", shown()));
     percent = static_cast<std::uint32_t>(value);
     ++next_;
     return true;
@@ -166,7 +169,8 @@ private:
       const auto hint = did_you_mean(peek(), targets);
       if (!peek().empty() && !hint.empty())
         return complain(next_, fmt::format("'{}' has no target '{}'", words_[0].text, peek()), hint);
-      return complain(fmt::format("expected '{}' after '{}', not {}", form_->target, words_[0].text, shown()));
+      return complain(
+        fmt::format("expected '{}' after '{}', not {}", form_->target, words_[0].text, shown()));
     }
     if (!form_->here) {
       complain(0, fmt::format("'{} {}' is not in this version", form_->verb, form_->target),
@@ -188,7 +192,8 @@ private:
     fault_.index = static_cast<std::uint32_t>(index);
     if (verb == "slow") {
       fault_.kind = FaultKind::slow;
-      if (!factor(fault_.percent) || !expect("from") || !expect("step") || !step(fault_.step) || !expect("to"))
+      if (!factor(fault_.percent) || !expect("from") || !expect("step") || !step(fault_.step) ||
+          !expect("to"))
         return false;
       accept("step");
       if (!step(fault_.until))
@@ -243,7 +248,8 @@ private:
 
 } // namespace
 
-tl::expected<FaultSpec, Diagnostic> parse_fault(std::string_view sentence, std::string_view file, std::uint32_t line) {
+tl::expected<FaultSpec, Diagnostic> parse_fault(std::string_view sentence, std::string_view file,
+                                                std::uint32_t line) {
   return Parser(sentence, file, line).run();
 }
 

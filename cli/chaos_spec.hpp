@@ -1,5 +1,6 @@
-// Chaos sentences (docs/chaos.md) into FaultSpecs and back. What the design's vocabulary has and this version lacks is
-// told apart from nonsense; both errors show the sentence with a caret and the nearest form. Pure but for reading a file.
+// Chaos sentences (docs/chaos.md) into FaultSpecs and back. What the design's vocabulary has and this version
+// lacks is told apart from nonsense; both errors show the sentence with a caret and the nearest form. Pure
+// but for reading a file.
 //
 //   kill worker N at step S [in gradient|reduce|update|snapshot|drain|restore]
 //   kill worker every DURATION
@@ -23,8 +24,8 @@ namespace troupe {
 tl::expected<FaultSpec, Diagnostic> parse_fault(std::string_view sentence, std::string_view file = "--chaos",
                                                 std::uint32_t line = 0);
 
-/// Arguments of --chaos: each a sentence, or the name of a file with one sentence a line (blank lines and what follows
-/// a '#' are skipped). Ids count up from 0 in the order given.
+/// Arguments of --chaos: each a sentence, or the name of a file with one sentence a line (blank lines and
+/// what follows a '#' are skipped). Ids count up from 0 in the order given.
 tl::expected<std::vector<FaultSpec>, Diagnostic> read_faults(const std::vector<std::string>& arguments);
 
 /// The canonical sentence; parse_fault(format_fault(f)) is f.

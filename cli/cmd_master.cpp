@@ -126,7 +126,6 @@ int cmd_master(const MasterOptions& options) {
   auto& report = *told;
   report.dir = config->job.dir;
   report.version = TROUPE_VERSION;
-  report.config = config_values(*config);
   report.host = this_host();
   if (!options.report.empty())
     if (auto written = write_report(options.report, report); !written)

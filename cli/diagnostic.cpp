@@ -62,7 +62,8 @@ std::string render(const Diagnostic& d) {
   const auto column = std::min<std::size_t>(d.column, d.source.size());
   const auto marked = std::string_view(d.source).substr(column, d.width);
   const auto carets = std::max<std::size_t>(padding(marked).size(), 1);
-  text += fmt::format("\n     | {}{}", padding(std::string_view(d.source).substr(0, column)), std::string(carets, '^'));
+  text += fmt::format("\n     | {}{}", padding(std::string_view(d.source).substr(0, column)),
+                      std::string(carets, '^'));
   if (!d.hint.empty())
     text.append(" ").append(d.hint);
   return text;
@@ -85,7 +86,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     if (word.size() >= 4 && candidate.starts_with(word.substr(0, 4)))
       return candidate;
   for (const auto& candidate : candidates)
-    if (candidate.find(word) != std::string::npos || (candidate.size() >= 3 && word.find(candidate) != std::string_view::npos))
+    if (candidate.find(word) != std::string::npos ||
+        (candidate.size() >= 3 && word.find(candidate) != std::string_view::npos))
       return candidate;
   return best;
 }

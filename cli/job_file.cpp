@@ -56,12 +56,16 @@ Checked unknown_key(const TomlEntry& entry) {
 /// One key of the file or of --set into the configuration.
 Checked apply(JobFile& job, const TomlEntry& entry, const std::string& base) {
   const auto name = entry.section + "." + entry.key;
+  const bool known_section = entry.section == "trainer" || !key_names(entry.section).empty();
+  if (known_section && entry.key.empty())
+    return {}; // a section without keys
   if (entry.section == "trainer") {
     if (!entry.trainer_error.empty())
       return refuse(entry.value_place, fmt::format("[trainer] {} {}", entry.key, entry.trainer_error));
     auto value = entry.trainer;
-    value.where = entry.value_place.line > 0 ? fmt::format("{}:{}", entry.value_place.file, entry.value_place.line)
-                                             : fmt::format("--set {}", name);
+    value.where = entry.value_place.line > 0
+                    ? fmt::format("{}:{}", entry.value_place.file, entry.value_place.line)
+                    : fmt::format("--set {}", name);
     value.line = entry.value_place.line;
     auto& all = job.config.trainer;
     std::erase_if(all, [&](const TrainerValue& old) { return old.key == value.key; });
@@ -69,14 +73,14 @@ Checked apply(JobFile& job, const TomlEntry& entry, const std::string& base) {
     job.places[name] = entry.value_place;
     return {};
   }
-  const bool known_section = !entry.section.empty() && !key_names(entry.section).empty();
   if (!entry.section.empty() && !known_section)
     return unknown_section(entry);
   const auto* setting = find_setting(entry.section, entry.key);
   if (setting == nullptr)
     return unknown_key(entry);
   if (auto done = assign(*setting, job.config, entry.raw); !done)
-    return refuse(entry.value_place, fmt::format("[{}] {} {}", entry.section, entry.key, done.error().context));
+    return refuse(entry.value_place,
+                  fmt::format("[{}] {} {}", entry.section, entry.key, done.error().context));
   if (setting->kind == SettingKind::path && setting->key != "module") {
     auto* path = std::get<std::string*>(setting->slot(job.config));
     *path = absolute(base, *path);
@@ -103,7 +107,8 @@ std::string similar_file(const fs::path& path) {
   const auto dir = path.has_parent_path() ? path.parent_path() : fs::path(".");
   for (const auto& entry : fs::directory_iterator(dir, ignored))
     if (entry.path().extension() == ".toml")
-      names.push_back((path.has_parent_path() ? dir / entry.path().filename() : entry.path().filename()).string());
+      names.push_back(
+        (path.has_parent_path() ? dir / entry.path().filename() : entry.path().filename()).string());
   std::sort(names.begin(), names.end());
   return did_you_mean(path.string(), names);
 }

@@ -1,8 +1,8 @@
-// Reads a job file (TOML) and --set overrides into a complete and checked JobConfig. Every error names the file and
-// line, shows the line with a caret, and suggests the nearest key. Keeps where each key came from, so that later
-// errors (a module that does not load, a value the trainer rejects) can point there too. Paths in the file are
-// relative to the file, those given with --set to the working directory. Runs once at the start, in the launcher and
-// again in the master; nothing is written.
+// Reads a job file (TOML) and --set overrides into a complete and checked JobConfig. Every error names the
+// file and line, shows the line with a caret, and suggests the nearest key. Keeps where each key came from,
+// so that later errors (a module that does not load, a value the trainer rejects) can point there too. Paths
+// in the file are relative to the file, those given with --set to the working directory. Runs once at the
+// start, in the launcher and again in the master; nothing is written.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -19,11 +19,11 @@
 namespace troupe {
 
 struct JobFileOptions {
-  std::vector<std::string> overrides;    ///< "section.key=value", later ones win
-  std::optional<std::uint32_t> workers;  ///< --workers: workers.start, after the overrides
-  std::string working_dir = ".";         ///< what relative paths in overrides and the default job.dir start from
-  std::vector<std::string> module_dirs;  ///< where job.module is looked for after the job file's own directory
-  bool check_files = true;               ///< module, data and init_from must exist
+  std::vector<std::string> overrides;   ///< "section.key=value", later ones win
+  std::optional<std::uint32_t> workers; ///< --workers: workers.start, after the overrides
+  std::string working_dir = "."; ///< what relative paths in overrides and the default job.dir start from
+  std::vector<std::string> module_dirs; ///< where job.module is looked for after the job file's own directory
+  bool check_files = true;              ///< module, data and init_from must exist
 };
 
 struct JobFile {
@@ -36,7 +36,8 @@ struct JobFile {
   std::string where(std::string_view key) const;
 };
 
-/// Where this installation (or build tree) keeps trainer modules; $TROUPE_MODULE_PATH, colon-separated, first.
+/// Where this installation (or build tree) keeps trainer modules; $TROUPE_MODULE_PATH, colon-separated,
+/// first.
 std::vector<std::string> module_directories();
 
 using ParsedJob = tl::expected<JobFile, Diagnostic>;

@@ -1,6 +1,6 @@
-// Reflected structs to JSON and back, by field name: the reports and --json outputs. Included by sources of this room
-// only, since it brings the JSON library along. A number that JSON cannot hold (NaN, infinity) is null. Reading
-// ignores unknown keys, so that a report of a later version can be read.
+// Reflected structs to JSON and back, by field name: the reports and --json outputs. Included by sources of
+// this room only, since it brings the JSON library along. A number that JSON cannot hold (NaN, infinity) is
+// null. Reading ignores unknown keys, so that a report of a later version can be read.
 #pragma once
 
 #include "base/reflect.hpp"
@@ -40,8 +40,12 @@ struct IsId<Id<Tag, Rep>> : std::true_type {};
 inline std::string json_key(std::string_view field) {
   return std::string(field == "failure_class" ? "class" : field);
 }
-inline std::string map_key(const std::string& key) { return key; }
-inline std::string map_key(std::uint64_t key) { return std::to_string(key); }
+inline std::string map_key(const std::string& key) {
+  return key;
+}
+inline std::string map_key(std::uint64_t key) {
+  return std::to_string(key);
+}
 } // namespace detail
 
 template <class T>

@@ -1,4 +1,5 @@
-// The troupe command: reads the command line and calls the command. Everything else is in the files beside it.
+// The troupe command: reads the command line and calls the command. Everything else is in the files beside
+// it.
 #include "cli/commands.hpp"
 
 #include <cstdio>

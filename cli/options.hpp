@@ -1,4 +1,5 @@
-// The command line as plain values. parse_options() is the only part that knows the option library; it prints nothing.
+// The command line as plain values. parse_options() is the only part that knows the option library; it prints
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@ struct RunOptions {
   std::string job_file;
   std::optional<std::uint32_t> workers; ///< sets workers.start
   std::uint32_t nodes = 1;
-  std::vector<std::string> set;         ///< section.key=value
-  std::vector<std::string> chaos;       ///< sentences or files
+  std::vector<std::string> set;   ///< section.key=value
+  std::vector<std::string> chaos; ///< sentences or files
   std::string report;
   std::string events;
-  std::string compare;                  ///< report of an undisturbed run, for the last screen
+  std::string compare; ///< report of an undisturbed run, for the last screen
   bool in_process = false;
   bool resume = false;
   bool fresh = false;
   bool resume_if_any = false;
-  bool quiet = false;                   ///< no progress line and no events, only the last screen
+  bool quiet = false; ///< no progress line and no events, only the last screen
 };
 
 struct MasterOptions {
@@ -35,11 +36,11 @@ struct MasterOptions {
   std::vector<std::string> chaos;
   std::string report;
   std::string events;
-  std::vector<std::string> internal;    ///< key=value from `troupe run` to its children
+  std::vector<std::string> internal; ///< key=value from `troupe run` to its children
 };
 
 struct NodeOptions {
-  std::string master;                   ///< HOST:PORT
+  std::string master; ///< HOST:PORT
   std::uint32_t slots = 0;
   std::vector<std::string> internal;
 };
@@ -48,13 +49,13 @@ struct NodeOptions {
 struct ControlOptions {
   std::string command;
   std::vector<std::string> arguments;
-  std::string dir;                      ///< the job's directory; empty: the one *.troupe-run here
-  std::string master;                   ///< HOST:PORT instead
+  std::string dir;    ///< the job's directory; empty: the one *.troupe-run here
+  std::string master; ///< HOST:PORT instead
   bool json = false;
 };
 
 struct CheckOptions {
-  std::string target;                   ///< JOB.toml or LIB.so
+  std::string target; ///< JOB.toml or LIB.so
   std::vector<std::string> set;
   std::uint64_t steps = 6;
 };
@@ -67,7 +68,7 @@ struct ReplayOptions {
 struct BenchOptions {
   std::string name;
   std::string json;
-  std::string job;                      ///< job file; empty: the digits example
+  std::string job; ///< job file; empty: the digits example
   std::uint32_t workers = 4;
   std::uint32_t kills = 300;
   std::uint32_t pairs = 11;
@@ -75,7 +76,7 @@ struct BenchOptions {
 };
 
 struct DocsOptions {
-  std::string page;                     ///< configuration
+  std::string page; ///< configuration
 };
 
 struct Options {

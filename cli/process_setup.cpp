@@ -1,6 +1,7 @@
 #include "cli/process_setup.hpp"
 
 #include "actors/codec.hpp"
+#include "actors/schemas.hpp"
 #include "base/assert.hpp"
 #include "cli/report.hpp"
 

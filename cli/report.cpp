@@ -85,7 +85,7 @@ int exit_status(const RunReport& report) {
 }
 
 result<void> write_file_atomically(const std::string& path, std::string_view text) {
-  struct stat there{};
+  struct stat there {};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     return fd ? write_all(fd.get(), text, path) : fail_errno(Errc::invalid, "open " + path, errno);
@@ -153,7 +153,7 @@ HostRow this_host() {
   CPU_ZERO(&cpus);
   if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0)
     host.cpus = static_cast<std::uint32_t>(CPU_COUNT(&cpus));
-  struct sysinfo info{};
+  struct sysinfo info {};
   if (::sysinfo(&info) == 0)
     host.memory_bytes = static_cast<std::uint64_t>(info.totalram) * info.mem_unit;
   host.cpu = first_line_value("/proc/cpuinfo", "model name");

@@ -1,5 +1,5 @@
-// The JSON that a run leaves (--report FILE, docs/report.md) and shows (`status --json`). Writing is atomic: a reader
-// sees the old file or the whole new one. Any thread.
+// The JSON that a run leaves (--report FILE, docs/report.md) and shows (`status --json`). Writing is atomic:
+// a reader sees the old file or the whole new one. Any thread.
 #pragma once
 
 #include "actors/run_report.hpp"
@@ -20,8 +20,8 @@ result<RunReport> read_report(const std::string& path);
 /// Exit status of a run that left this report: 0 done, 1 failed, 3 a fault never fired, 130 interrupted.
 int exit_status(const RunReport& report);
 
-/// Temporary file beside `path`, fsync, rename, fsync of the directory. A `path` that exists and is no regular file
-/// (a pipe, /dev/stdout) is written directly.
+/// Temporary file beside `path`, fsync, rename, fsync of the directory. A `path` that exists and is no
+/// regular file (a pipe, /dev/stdout) is written directly.
 result<void> write_file_atomically(const std::string& path, std::string_view text);
 result<std::string> read_file(const std::string& path, std::size_t most);
 

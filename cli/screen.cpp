@@ -15,7 +15,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::string_view dim = "\x1b[2m", bold = "\x1b[1m", red = "\x1b[31m", yellow = "\x1b[33m", plain = "\x1b[0m";
+constexpr std::string_view dim = "\x1b[2m", bold = "\x1b[1m", red = "\x1b[31m", yellow = "\x1b[33m",
+                           plain = "\x1b[0m";
 
 std::string painted(std::string_view text, std::string_view colour, const ScreenStyle& style) {
   return style.colour ? fmt::format("{}{}{}", colour, text, plain) : std::string(text);
@@ -79,18 +80,22 @@ std::string eta_text(double seconds) {
 
 std::string progress_line(const RunView& v, const ScreenStyle& style) {
   const std::string dot = style.utf8 ? " · " : ", ";
-  const double part = v.total_steps > 0 ? static_cast<double>(v.step) / static_cast<double>(v.total_steps) : 0;
+  const double part =
+    v.total_steps > 0 ? static_cast<double>(v.step) / static_cast<double>(v.total_steps) : 0;
   const bool running = v.state == "running";
   const auto state = fmt::format("{}{}", v.state, v.note.empty() ? "" : ": " + v.note);
-  const auto steps = v.total_steps > 0 ? fmt::format("step {}/{}", with_commas(v.step), with_commas(v.total_steps))
-                                       : fmt::format("step {}", with_commas(v.step));
+  const auto steps = v.total_steps > 0
+                       ? fmt::format("step {}/{}", with_commas(v.step), with_commas(v.total_steps))
+                       : fmt::format("step {}", with_commas(v.step));
   const auto percent = fmt::format("{:.0f}%", std::floor(part * 100));
-  const auto workers = v.workers == v.target || v.target == 0 ? count_of(v.workers, "worker")
-                                                              : fmt::format("{} of {} workers", v.workers, v.target);
+  const auto workers = v.workers == v.target || v.target == 0
+                         ? count_of(v.workers, "worker")
+                         : fmt::format("{} of {} workers", v.workers, v.target);
   std::string generation = fmt::format("{}{}gen {}", workers, dot, v.generation);
   std::string failures;
   if (v.failures > 0)
-    failures = fmt::format("{}{}, {} lost", dot, count_of(v.failures, "failure"), count_of(v.steps_lost, "step"));
+    failures =
+      fmt::format("{}{}, {} lost", dot, count_of(v.failures, "failure"), count_of(v.steps_lost, "step"));
   const auto loss = v.has_loss ? fmt::format("  loss {:.4g}", v.loss) : std::string{};
   const auto rate = running && v.steps_per_s > 0 ? "  " + rate_text(v.steps_per_s) : std::string{};
   std::string eta;
@@ -100,7 +105,9 @@ std::string progress_line(const RunView& v, const ScreenStyle& style) {
   // Wider first: everything, a short bar, no bar, no loss and time, no failures.
   const auto head = fmt::format("{}  {}", painted(v.job, bold, style), steps);
   const auto shown_state = running ? std::string{} : "  " + painted(state, yellow, style);
-  const auto bar_text = [&](std::size_t cells) { return fmt::format(" {} {}", bar(part, cells, style.utf8), percent); };
+  const auto bar_text = [&](std::size_t cells) {
+    return fmt::format(" {} {}", bar(part, cells, style.utf8), percent);
+  };
   const auto tail = fmt::format("  {}{}", generation, failures);
   const std::string candidates[] = {
     head + bar_text(20) + shown_state + rate + loss + tail + eta,
@@ -121,8 +128,8 @@ std::string event_line(std::int64_t wall_ns, std::string_view text, const Screen
   const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
   std::tm at{};
   ::localtime_r(&seconds, &at);
-  const auto time = fmt::format("{:02}:{:02}:{:02}.{:03}", at.tm_hour, at.tm_min, at.tm_sec,
-                                wall_ns / 1'000'000 % 1'000);
+  const auto time =
+    fmt::format("{:02}:{:02}:{:02}.{:03}", at.tm_hour, at.tm_min, at.tm_sec, wall_ns / 1'000'000 % 1'000);
   return fmt::format("{}  {}", painted(time, dim, style), text);
 }
 
@@ -176,7 +183,8 @@ std::string failure_summary(const FailureRow& f) {
 }
 
 std::string death_text(const FailureRow& f) {
-  auto text = fmt::format("{} (node {}, pid {}, life {}) {}", who(f), f.node, f.pid, f.incarnation, cause_of(f, true));
+  auto text =
+    fmt::format("{} (node {}, pid {}, life {}) {}", who(f), f.node, f.pid, f.incarnation, cause_of(f, true));
   text += f.during.empty() ? fmt::format(" at step {}", with_commas(f.step))
                            : fmt::format(" in {} of step {}", f.during, with_commas(f.step));
   if (!f.what.empty())
@@ -184,22 +192,23 @@ std::string death_text(const FailureRow& f) {
   return text;
 }
 
-std::string formed_text(std::uint64_t generation, std::uint32_t workers, std::uint64_t step, std::string_view source,
-                        const RecoveryTimes* t) {
+std::string formed_text(std::uint64_t generation, std::uint32_t workers, std::uint64_t step,
+                        std::string_view source, const RecoveryTimes* t) {
   auto text = fmt::format("generation {}: {}, {} at step {}", generation, count_of(workers, "worker"),
                           source.empty() ? "begins" : "resumed", with_commas(step));
   if (!source.empty())
     text.append(" from ").append(source);
   if (t != nullptr)
-    text += fmt::format(" · {} (detect {}  abort {}  drain {}  plan {}  connect {}  restore {}  first step {})",
-                        human_seconds(t->total / 1e3), ms_text(t->detect), ms_text(t->abort), ms_text(t->drain),
-                        ms_text(t->plan), ms_text(t->connect), ms_text(t->restore), ms_text(t->first_step));
+    text +=
+      fmt::format(" · {} (detect {}  abort {}  drain {}  plan {}  connect {}  restore {}  first step {})",
+                  human_seconds(t->total / 1e3), ms_text(t->detect), ms_text(t->abort), ms_text(t->drain),
+                  ms_text(t->plan), ms_text(t->connect), ms_text(t->restore), ms_text(t->first_step));
   return text;
 }
 
 std::string failure_screen(const RunReport& r, const ScreenStyle& style) {
-  std::string text = fmt::format("{} {} failed at step {}: {}\n", painted("troupe:", red, style), r.job, with_commas(r.steps),
-                                 r.cause.empty() ? "the cause is not known" : r.cause);
+  std::string text = fmt::format("{} {} failed at step {}: {}\n", painted("troupe:", red, style), r.job,
+                                 with_commas(r.steps), r.cause.empty() ? "the cause is not known" : r.cause);
   for (const auto& line : r.details)
     text.append("  ").append(line).append("\n");
   if (!r.dir.empty())
@@ -216,8 +225,9 @@ std::string status_screen(const StatusView& s, const ScreenStyle& style) {
   const auto seconds = static_cast<std::time_t>(s.since_ns / 1'000'000'000);
   std::tm at{};
   ::localtime_r(&seconds, &at);
-  add(s.since_ns > 0 ? fmt::format("generation {} since {:02}:{:02}:{:02}", s.generation, at.tm_hour, at.tm_min, at.tm_sec)
-                     : fmt::format("generation {}", s.generation));
+  add(s.since_ns > 0
+        ? fmt::format("generation {} since {:02}:{:02}:{:02}", s.generation, at.tm_hour, at.tm_min, at.tm_sec)
+        : fmt::format("generation {}", s.generation));
   add(s.total_steps > 0 ? fmt::format("step {}/{}", with_commas(s.step), with_commas(s.total_steps))
                         : fmt::format("step {}", with_commas(s.step)));
   if (s.steps_per_s > 0)
@@ -226,7 +236,8 @@ std::string status_screen(const StatusView& s, const ScreenStyle& style) {
     add(fmt::format("{}, {} lost", count_of(s.failures, "failure"), count_of(s.steps_lost, "step")));
   auto up = fmt::format("master up {}", human_seconds(s.master_up_s));
   if (s.master_restarts > 0)
-    up += s.master_restarts == 1 ? " (restarted once)" : fmt::format(" (restarted {} times)", s.master_restarts);
+    up +=
+      s.master_restarts == 1 ? " (restarted once)" : fmt::format(" (restarted {} times)", s.master_restarts);
   add(up);
   text += "\n";
   using Align = TextTable::Align;

@@ -18,7 +18,8 @@ namespace {
 using Type = RawValue::Type;
 
 std::string_view type_name(Type type) {
-  constexpr std::string_view names[] = {"boolean", "integer", "number", "string", "list", "table", "date", "value"};
+  constexpr std::string_view names[] = {"boolean", "integer", "number", "string",
+                                        "list",    "table",   "date",   "value"};
   return names[static_cast<unsigned>(type)];
 }
 
@@ -87,11 +88,12 @@ result<void> set_count(const Setting& s, const RawValue& raw, std::uint64_t most
     return wrong_type("a whole number", raw);
   const auto value = parse_count(raw.text);
   if (!value) {
-    const bool negative = raw.text.starts_with('-') && parse_count(std::string_view(raw.text).substr(1)).has_value();
+    const bool negative =
+      raw.text.starts_with('-') && parse_count(std::string_view(raw.text).substr(1)).has_value();
     if (negative)
-      return in_range(s, std::int64_t{-1}, raw, [](std::string_view t) { return parse_count(t).map([](auto v) {
-                        return static_cast<std::int64_t>(v);
-                      }); });
+      return in_range(s, std::int64_t{-1}, raw, [](std::string_view t) {
+        return parse_count(t).map([](auto v) { return static_cast<std::int64_t>(v); });
+      });
     return fail(Errc::invalid, fmt::format("must be a whole number, got {}", raw.text));
   }
   TROUPE_TRY(in_range(s, *value, raw, parse_count));
@@ -105,8 +107,9 @@ result<void> set_duration(const Setting& s, const RawValue& raw, Duration& field
   const bool zero = raw.type == Type::integer && raw.text == "0";
   if (!zero && !is_one_of(raw.type, {Type::string})) {
     if (raw.type == Type::integer || raw.type == Type::number)
-      return fail(Errc::invalid, fmt::format("must be a duration with its unit in quotes, such as \"{0}s\" or \"{0}ms\"",
-                                             raw.text));
+      return fail(
+        Errc::invalid,
+        fmt::format("must be a duration with its unit in quotes, such as \"{0}s\" or \"{0}ms\"", raw.text));
     return wrong_type("a duration in quotes, such as \"30s\"", raw);
   }
   TROUPE_ASSIGN(const auto value, parse_duration(raw.text));
@@ -123,7 +126,9 @@ result<void> set_number(const Setting& s, const RawValue& raw, double& field) {
   const auto [end, ec] = std::from_chars(raw.text.data(), last, value);
   if (ec != std::errc{} || end != last || !std::isfinite(value))
     return fail(Errc::invalid, fmt::format("must be a finite number, got {}", raw.text));
-  const auto parse = [](std::string_view text) { return parse_count(text).map([](auto v) { return double(v); }); };
+  const auto parse = [](std::string_view text) {
+    return parse_count(text).map([](auto v) { return double(v); });
+  };
   TROUPE_TRY(in_range(s, value, raw, parse));
   field = value;
   return {};
@@ -247,7 +252,7 @@ std::string value_text(const Setting& s, const JobConfig& config) {
     s.slot(copy));
 }
 
-std::map<std::string, std::map<std::string, std::string>> describe(const JobConfig& config) {
+std::map<std::string, std::map<std::string, std::string>> config_values(const JobConfig& config) {
   std::map<std::string, std::map<std::string, std::string>> all;
   for (const auto& s : settings())
     all[std::string(s.section)][std::string(s.key)] = value_text(s, config);

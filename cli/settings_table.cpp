@@ -3,7 +3,7 @@
 #include <array>
 
 // A pointer to one field, for the rows below.
-#define AT(field) [](JobConfig& c) -> Slot { return &c.field; }
+#define AT(field) [](JobConfig& c) -> SettingSlot { return &c.field; }
 
 namespace troupe {
 
@@ -96,9 +96,11 @@ const std::vector<Setting>& table() {
      .reason = "a fixed split", .slot = AT(data.split_seed)},
 
     {.section = "evaluation", .key = "path", .kind = K::path, .fallback = "the `data.test` rows, if any",
-     .doc = "File with the evaluation samples, read like `data.path`; all its rows are used.", .reason = "evaluation is optional", .slot = AT(evaluation.path)},
+     .doc = "File with the evaluation samples, read like `data.path`; all its rows are used.",
+     .reason = "evaluation is optional", .slot = AT(evaluation.path)},
     {.section = "evaluation", .key = "every", .kind = K::cadence, .choices = {"auto", "never", "steps", "epochs"},
-     .doc = "`auto` is once per epoch. The last step is always evaluated. Never by time: the result would depend on it.",
+     .doc = "`auto` is once per epoch. The last step is always evaluated. Never by time: the result would "
+            "depend on it.",
      .reason = "an epoch is the smallest unit that has seen all the data", .slot = AT(evaluation.every)},
     {.section = "evaluation", .key = "metric", .fallback = "none",
      .doc = "Name of the metric that decides which version is the best one.",
@@ -148,8 +150,8 @@ const std::vector<Setting>& table() {
     {.section = "recovery", .key = "backoff_most", .kind = K::duration, .lowest = "0s", .highest = "1h",
      .resume = true, .doc = "Longest such pause.", .reason = "short beside the budgets' windows",
      .slot = AT(recovery.backoff_most)},
-#define BUDGET(name, what, why)                                                                                        \
-  {.section = "recovery", .key = "budget_" #name, .kind = K::budget, .resume = true, .doc = what, .reason = why,       \
+#define BUDGET(name, what, why) \
+  {.section = "recovery", .key = "budget_" #name, .kind = K::budget, .resume = true, .doc = what, .reason = why, \
    .slot = AT(recovery.budget_##name)}
     BUDGET(exception, "The trainer threw outside `build`.", "most exceptions come back"),
     BUDGET(out_of_memory, "A worker was ended for lack of memory.", "the next one has no more of it"),
@@ -163,8 +165,8 @@ const std::vector<Setting>& table() {
     BUDGET(corrupt_data, "Wrong digest, unreadable sample, values that are not finite.", "redoing it rarely helps"),
 #undef BUDGET
 
-#define LIMIT(name, low, high, what, why)                                                                              \
-  {.section = "limits", .key = #name, .kind = K::duration, .lowest = low, .highest = high, .resume = true,             \
+#define LIMIT(name, low, high, what, why) \
+  {.section = "limits", .key = #name, .kind = K::duration, .lowest = low, .highest = high, .resume = true, \
    .doc = what, .reason = why, .slot = AT(limits.name)}
     LIMIT(heartbeat, "10ms", "10s", "Between two heartbeats of a process.", "ten fit in `lost_after`"),
     LIMIT(lost_after, "40ms", "10m", "Silence after which a worker is killed and replaced.",
@@ -188,7 +190,8 @@ const std::vector<Setting>& table() {
           "a host that reboots is back by then"),
     LIMIT(node_grace, "0s", "24h", "A worker goes on for so long without its node process.",
           "a restarted process is back in a second"),
-    LIMIT(master_grace, "0s", "24h", "Nodes go on for so long without the master.", "a restarted master reads its journal"),
+    LIMIT(master_grace, "0s", "24h", "Nodes go on for so long without the master.",
+          "a restarted master reads its journal"),
 #undef LIMIT
 
     {.section = "comm", .key = "backend", .kind = K::choice, .choices = {"auto", "host"}, .later = {"nccl"},

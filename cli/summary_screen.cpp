@@ -40,7 +40,9 @@ std::string used_text(const RunReport& r) {
   std::string text = ", NOT each once per epoch:";
   for (const auto& [count, samples] : r.samples_by_count)
     text += fmt::format(" {} {}", with_commas(samples),
-                        count == 0 ? "never" : count == 1 ? "once" : fmt::format("{} times", count));
+                        count == 0   ? "never"
+                        : count == 1 ? "once"
+                                     : fmt::format("{} times", count));
   return text;
 }
 
@@ -82,23 +84,37 @@ std::string percentiles(const std::vector<FailureRow>& failures) {
   if (totals.empty())
     return {};
   std::sort(totals.begin(), totals.end());
-  const auto at = [&](double q) { return totals[static_cast<std::size_t>(q * static_cast<double>(totals.size() - 1) + 0.5)]; };
-  return fmt::format("recovery time p50 {} ms, p99 {} ms, longest {} ms", ms(at(0.5)), ms(at(0.99)), ms(totals.back()));
+  const auto at = [&](double q) {
+    return totals[static_cast<std::size_t>(q * static_cast<double>(totals.size() - 1) + 0.5)];
+  };
+  return fmt::format("recovery time p50 {} ms, p99 {} ms, longest {} ms", ms(at(0.5)), ms(at(0.99)),
+                     ms(totals.back()));
 }
 
 std::string failure_table(const RunReport& r) {
   using Align = TextTable::Align;
-  TextTable table({{"what"}, {"at step", Align::right}, {"resumed", Align::right}, {"state from"}, {"total", Align::right},
-                   {"detect", Align::right}, {"abort", Align::right}, {"drain", Align::right}, {"plan", Align::right},
-                   {"connect", Align::right}, {"restore", Align::right}, {"first step", Align::right}});
+  TextTable table({{"what"},
+                   {"at step", Align::right},
+                   {"resumed", Align::right},
+                   {"state from"},
+                   {"total", Align::right},
+                   {"detect", Align::right},
+                   {"abort", Align::right},
+                   {"drain", Align::right},
+                   {"plan", Align::right},
+                   {"connect", Align::right},
+                   {"restore", Align::right},
+                   {"first step", Align::right}});
   const auto shown = std::min(r.failures.size(), most_failures);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& f = r.failures[i];
     if (f.recovered)
-      table.row({failure_summary(f), with_commas(f.step), with_commas(f.resumed_step), f.restore_source,
-                 fmt::format("{} ms", f.ms.total >= 1 ? with_commas(static_cast<std::uint64_t>(f.ms.total + 0.5)) : ms(f.ms.total)),
-                 ms(f.ms.detect), ms(f.ms.abort), ms(f.ms.drain), ms(f.ms.plan), ms(f.ms.connect), ms(f.ms.restore),
-                 ms(f.ms.first_step)});
+      table.row(
+        {failure_summary(f), with_commas(f.step), with_commas(f.resumed_step), f.restore_source,
+         fmt::format("{} ms", f.ms.total >= 1 ? with_commas(static_cast<std::uint64_t>(f.ms.total + 0.5))
+                                              : ms(f.ms.total)),
+         ms(f.ms.detect), ms(f.ms.abort), ms(f.ms.drain), ms(f.ms.plan), ms(f.ms.connect), ms(f.ms.restore),
+         ms(f.ms.first_step)});
     else
       table.row({failure_summary(f), with_commas(f.step), "-", "-", "-", "", "", "", "", "", "", ""});
   }
@@ -112,11 +128,14 @@ std::string failure_table(const RunReport& r) {
 
 std::string summary_screen(const RunReport& r, std::string_view reference, const ScreenStyle& style) {
   const auto title = style.colour ? fmt::format("\x1b[1m{}\x1b[0m", r.job) : r.job;
-  const auto outcome = r.result == "done" ? std::string("finished") : r.result == "stopped" ? "stopped in order" : r.result;
+  const auto outcome = r.result == "done"      ? std::string("finished")
+                       : r.result == "stopped" ? "stopped in order"
+                                               : r.result;
   std::string text = fmt::format("{} {}: {}, {}, {}{}\n", title, outcome, number_of(r.steps, "step"),
                                  number_of(r.epochs, "epoch"), number_of(r.samples, "sample"), used_text(r));
   const auto line = [&](std::string_view label, const std::string& value, const std::string& more = {}) {
-    auto row = more.empty() ? fmt::format("  {:<16}  {}", label, value) : fmt::format("  {:<16}  {:<14}  {}", label, value, more);
+    auto row = more.empty() ? fmt::format("  {:<16}  {}", label, value)
+                            : fmt::format("  {:<16}  {:<14}  {}", label, value, more);
     row.erase(row.find_last_not_of(' ') + 1);
     text.append(row).append("\n");
   };
@@ -134,8 +153,8 @@ std::string summary_screen(const RunReport& r, std::string_view reference, const
   if (r.failures.empty()) {
     line("failures", "none");
   } else {
-    line("failures", fmt::format("{} of {} recovered, {} redone", with_commas(recovered), with_commas(r.failures.size()),
-                                 number_of(r.steps_redone, "step")));
+    line("failures", fmt::format("{} of {} recovered, {} redone", with_commas(recovered),
+                                 with_commas(r.failures.size()), number_of(r.steps_redone, "step")));
     if (r.failures.size() > most_failures)
       line("", percentiles(r.failures));
     text += failure_table(r);

@@ -1,5 +1,5 @@
-// Aligned columns of text for screens and benches. Widths count characters as a terminal shows them (UTF-8, one column
-// each), not bytes. Plain value.
+// Aligned columns of text for screens and benches. Widths count characters as a terminal shows them (UTF-8,
+// one column each), not bytes. Plain value.
 #pragma once
 
 #include <string>

@@ -52,7 +52,8 @@ void Screen::progress(const RunView& view, Time now) {
   if (quiet_)
     return;
   const bool changed = view.state != last_state_;
-  if (any_ && !(changed && !facts_.terminal) && now - last_ < (facts_.terminal ? Duration(100ms) : Duration(10s)))
+  if (any_ && !(changed && !facts_.terminal) &&
+      now - last_ < (facts_.terminal ? Duration(100ms) : Duration(10s)))
     return;
   if (!facts_.terminal && !any_) { // the first line after ten seconds, not at once
     any_ = true;

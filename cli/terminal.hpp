@@ -1,6 +1,6 @@
-// Writes screens to a descriptor: on a terminal one line at the bottom is redrawn and events scroll above it; elsewhere
-// plain lines, the progress once in ten seconds. Colours only on a terminal without NO_COLOR. One thread; the
-// descriptor stays the caller's. A writer whose reader is gone (a closed pipe) goes on silently.
+// Writes screens to a descriptor: on a terminal one line at the bottom is redrawn and events scroll above it;
+// elsewhere plain lines, the progress once in ten seconds. Colours only on a terminal without NO_COLOR. One
+// thread; the descriptor stays the caller's. A writer whose reader is gone (a closed pipe) goes on silently.
 #pragma once
 
 #include "base/clock.hpp"
@@ -26,8 +26,8 @@ public:
   Screen& operator=(const Screen&) = delete;
 
   const ScreenStyle& style() const { return facts_.style; }
-  /// May be called as often as there is news; writes at most 10 times a second, elsewhere once in ten seconds and when
-  /// `state` changed.
+  /// May be called as often as there is news; writes at most 10 times a second, elsewhere once in ten seconds
+  /// and when `state` changed.
   void progress(const RunView& view, Time now);
   /// One line above the progress line.
   void event(std::string_view line);
@@ -41,7 +41,7 @@ private:
   int fd_;
   TerminalFacts facts_;
   bool quiet_;
-  bool drawn_ = false;       ///< a progress line stands at the cursor
+  bool drawn_ = false; ///< a progress line stands at the cursor
   bool any_ = false;
   Time last_{};
   std::string last_state_;

@@ -54,7 +54,8 @@ public:
         table(name, "", value, section);
     }
     std::stable_sort(out_.begin(), out_.end(), [](const TomlEntry& a, const TomlEntry& b) {
-      return std::pair(a.value_place.line, a.value_place.column) < std::pair(b.value_place.line, b.value_place.column);
+      return std::pair(a.value_place.line, a.value_place.column) <
+             std::pair(b.value_place.line, b.value_place.column);
     });
   }
 
@@ -68,7 +69,9 @@ private:
     if (!d.source.empty() && d.source.back() == '\r')
       d.source.pop_back();
     d.column = at.column() > 0 ? at.column() - 1 : 0;
-    d.width = std::min<std::uint32_t>(at.region(), static_cast<std::uint32_t>(d.source.size()) - std::min<std::uint32_t>(d.column, static_cast<std::uint32_t>(d.source.size())));
+    d.width = std::min<std::uint32_t>(
+      at.region(), static_cast<std::uint32_t>(d.source.size()) -
+                     std::min<std::uint32_t>(d.column, static_cast<std::uint32_t>(d.source.size())));
     return d;
   }
 
@@ -82,7 +85,8 @@ private:
     return d;
   }
 
-  void table(const std::string& section, const std::string& prefix, const toml::value& v, const Diagnostic& place) {
+  void table(const std::string& section, const std::string& prefix, const toml::value& v,
+             const Diagnostic& place) {
     for (const auto& [name, value] : v.as_table()) {
       const auto key = prefix.empty() ? name : prefix + "." + name;
       if (value.is_table() && section == "trainer")
@@ -92,7 +96,8 @@ private:
     }
   }
 
-  void add(const std::string& section, const std::string& key, const toml::value& v, const Diagnostic& place) {
+  void add(const std::string& section, const std::string& key, const toml::value& v,
+           const Diagnostic& place) {
     TomlEntry entry;
     entry.section = section;
     entry.key = key;
@@ -109,7 +114,8 @@ private:
   static std::string literal(const toml::value& v) {
     const auto at = v.location();
     std::string digits;
-    for (char c : at.line_str().substr(std::min<std::size_t>(at.column() - 1, at.line_str().size()), at.region()))
+    for (char c :
+         at.line_str().substr(std::min<std::size_t>(at.column() - 1, at.line_str().size()), at.region()))
       if (c != '_' && c != '+')
         digits += c;
     return digits;
@@ -157,7 +163,10 @@ private:
       break;
     case Type::string: t.kind = TrainerValueKind::text; break;
     case Type::array: trainer_list(v, entry); return;
-    default: entry.trainer_error = "must be a number, a boolean, a string or a list of them; write a date as a string"; return;
+    default:
+      entry.trainer_error =
+        "must be a number, a boolean, a string or a list of them; write a date as a string";
+      return;
     }
     t.value = raw.text;
   }
@@ -233,7 +242,8 @@ tl::expected<TomlEntry, Diagnostic> read_override(const std::string& text) {
   place.source = text;
   const auto equals = text.find('=');
   const auto dot = text.find('.');
-  if (equals == std::string::npos || dot == std::string::npos || dot > equals || dot == 0 || dot + 1 == equals) {
+  if (equals == std::string::npos || dot == std::string::npos || dot > equals || dot == 0 ||
+      dot + 1 == equals) {
     place.message = "must be section.key=value";
     place.width = static_cast<std::uint32_t>(std::min(equals, text.size()));
     place.hint = "for example workers.start=4";

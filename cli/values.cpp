@@ -20,8 +20,13 @@ constexpr std::array duration_units = {
   Unit{"ms", 1'000'000},        Unit{"us", 1'000},         Unit{"ns", 1},
 };
 constexpr std::array size_units = {
-  Unit{"GiB", 1ull << 30}, Unit{"MiB", 1ull << 20}, Unit{"KiB", 1ull << 10}, Unit{"GB", 1'000'000'000},
-  Unit{"MB", 1'000'000},   Unit{"kB", 1'000},       Unit{"B", 1},
+  Unit{"GiB", 1ull << 30},
+  Unit{"MiB", 1ull << 20},
+  Unit{"KiB", 1ull << 10},
+  Unit{"GB", 1'000'000'000},
+  Unit{"MB", 1'000'000},
+  Unit{"kB", 1'000},
+  Unit{"B", 1},
 };
 
 bool is_digit(char c) {
@@ -123,7 +128,8 @@ result<Duration> parse_duration(std::string_view text) {
     return Duration{0};
   const auto* unit = find(duration_units, name);
   if (number.empty() || unit == nullptr)
-    return fail(Errc::invalid, fmt::format("'{}' is not a duration such as \"30s\" (units ns, us, ms, s, m, h)", text));
+    return fail(Errc::invalid,
+                fmt::format("'{}' is not a duration such as \"30s\" (units ns, us, ms, s, m, h)", text));
   TROUPE_ASSIGN(const auto ns, scaled(number, unit->factor, text));
   return Duration{static_cast<std::int64_t>(ns)};
 }
@@ -136,7 +142,8 @@ result<std::uint64_t> parse_size(std::string_view text) {
   const auto [number, name] = split_unit(trimmed(text));
   const auto* unit = find(size_units, name.empty() ? std::string_view("B") : name);
   if (number.empty() || unit == nullptr)
-    return fail(Errc::invalid, fmt::format("'{}' is not a size such as \"64MiB\" (units B, KiB, MiB, GiB)", text));
+    return fail(Errc::invalid,
+                fmt::format("'{}' is not a size such as \"64MiB\" (units B, KiB, MiB, GiB)", text));
   return scaled(number, unit->factor, text);
 }
 
@@ -157,13 +164,15 @@ result<Cadence> parse_cadence(std::string_view text) {
   if (!number.empty() && (steps || epochs)) {
     TROUPE_ASSIGN(const auto count, parse_count(number));
     if (count == 0)
-      return fail(Errc::invalid, fmt::format("'{}' must be at least 1; write \"never\" to switch it off", text));
+      return fail(Errc::invalid,
+                  fmt::format("'{}' must be at least 1; write \"never\" to switch it off", text));
     return Cadence{steps ? CadenceKind::steps : CadenceKind::epochs, count, {}};
   }
   auto every = parse_duration(word);
   if (!every)
-    return fail(Errc::invalid,
-                fmt::format("'{}' is not a cadence: \"auto\", \"never\", \"50 steps\", \"2 epochs\" or \"30s\"", text));
+    return fail(
+      Errc::invalid,
+      fmt::format("'{}' is not a cadence: \"auto\", \"never\", \"50 steps\", \"2 epochs\" or \"30s\"", text));
   if (*every == Duration{0})
     return fail(Errc::invalid, "a cadence must be longer than nothing; write \"never\" to switch it off");
   return Cadence{CadenceKind::time, 0, *every};
@@ -188,7 +197,8 @@ result<FailureBudget> parse_budget(std::string_view text) {
     return fail(Errc::invalid, fmt::format("'{}' is not a budget such as \"3 per 60s\"", text));
   TROUPE_ASSIGN(const auto window, parse_duration(text.substr(at + per.size())));
   if (window < std::chrono::seconds(1))
-    return fail(Errc::invalid, fmt::format("a budget's window must be at least 1s, got {}", format_duration(window)));
+    return fail(Errc::invalid,
+                fmt::format("a budget's window must be at least 1s, got {}", format_duration(window)));
   return FailureBudget{static_cast<std::uint32_t>(*count), window};
 }
 

@@ -1,5 +1,5 @@
-// Durations, sizes and cadences as people write them in the job file, in chaos specs and on the command line, and the
-// same back as text. Pure functions; what format_… writes, parse_… reads to the same value.
+// Durations, sizes and cadences as people write them in the job file, in chaos specs and on the command line,
+// and the same back as text. Pure functions; what format_… writes, parse_… reads to the same value.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// "150us", "30s", "1.5m", "2h", "500ms", "10ns", and "0". Never negative; the unit touches the number or one blank
-/// stands between. Errc::invalid says what was wrong.
+/// "150us", "30s", "1.5m", "2h", "500ms", "10ns", and "0". Never negative; the unit touches the number or one
+/// blank stands between. Errc::invalid says what was wrong.
 result<Duration> parse_duration(std::string_view text);
 /// The shortest exact text: "30s", "1500ms", "0s".
 std::string format_duration(Duration d);

@@ -2,6 +2,7 @@
 // it starts is part of how fast a job recovers. Three threads matter: the trainer's (the engine), CAF's (the worker
 // actor), and the life-lock's.
 #include "actors/codec.hpp"
+#include "actors/atoms.hpp"
 #include "actors/message.hpp"
 #include "actors/worker/worker_actor.hpp"
 #include "actors/worker/worker_process.hpp"
@@ -78,8 +79,8 @@ int run_worker(int argc, char** argv) {
   ProcessPort::Settings settings;
   settings.me = me;
   settings.channel = static_cast<int>(a["--channel"]);
-  settings.startup = config->limits.startup;
-  settings.connect = config->limits.connect;
+  settings.startup = config->limits.build;
+  settings.connect = config->limits.form;
   ProcessPort port(settings, sink);
 
   WorkerConfig caf_config;

@@ -7,10 +7,13 @@
 #include "actors/kernel/checkpoints.hpp"
 #include "actors/kernel/faults.hpp"
 #include "actors/kernel/membership.hpp"
+#include "actors/kernel/rendezvous.hpp"
 #include "actors/kernel/shards.hpp"
+#include "actors/protocol_types.hpp"
 #include "actors/run_report.hpp"
 
 #include <map>
+#include <optional>
 
 namespace troupe {
 

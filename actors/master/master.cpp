@@ -11,21 +11,22 @@ namespace {
 
 // `spawn` makes one life of the role; the directory knows it before the next child starts.
 template <class Spawn>
-ChildSpec child(MasterWiring* wiring, std::string role, Spawn spawn) {
-  ChildSpec spec;
-  spec.id = role;
-  spec.start = [wiring, role, spawn](caf::local_actor* parent) -> caf::actor {
+ActorChild child(MasterWiring* wiring, std::string role, Spawn spawn) {
+  ActorChild made;
+  made.spec.id = role;
+  made.spec.backoff.first = std::chrono::milliseconds(10);
+  made.start = [wiring, role, spawn](caf::local_actor* parent) -> caf::actor {
     caf::actor actor = spawn(parent);
     wiring->directory.announce(role, actor);
     return actor;
   };
-  return spec;
+  return made;
 }
 
 // Start order is the order of dependence: whoever dies takes those after it along (rest_for_one).
-std::vector<ChildSpec> children(MasterWiring* wiring, const MasterInputs* inputs, const ConsoleOutlets* outlets,
+std::vector<ActorChild> children(MasterWiring* wiring, const MasterInputs* inputs, const ConsoleOutlets* outlets,
                                 const GateSettings* gate) {
-  std::vector<ChildSpec> specs;
+  std::vector<ActorChild> specs;
   specs.push_back(child(wiring, role::journal, [=](caf::local_actor* parent) {
     return parent->spawn<caf::detached>(journal_actor, wiring, &inputs->journal);
   }));
@@ -82,12 +83,11 @@ result<RunReport> run_master(caf::actor_system& system, const MasterInputs& inpu
       caf::anon_send(wiring.directory.find(role::gate), Interrupt{stop.reason_});
   };
 
+  caf::scoped_actor self{system};
   SupervisorSpec spec;
   spec.name = "master";
-  spec.strategy = RestartStrategy::rest_for_one;
-  spec.children = children(&wiring, &inputs, &outlets, &gate);
-  caf::scoped_actor self{system};
-  auto root = self->spawn(supervisor, spec);
+  spec.group = RestartGroup::rest_for_one;
+  auto root = self->spawn(supervisor, spec, children(&wiring, &inputs, &outlets, &gate));
   self->monitor(root);
   // Either the console tells how it ended, or the supervisor gave up.
   bool gave_up = false;

@@ -211,6 +211,49 @@ void stop_all(Self self, const std::string& cause) {
   quit_when_empty(self);
 }
 
+// --- saves ------------------------------------------------------------------------------------------------------------
+
+// Pinned here and now, so that it stays readable however long the persister takes to come to it.
+void persist(Self self, Slot& slot, const SaveReady& ready) {
+  auto& st = self->state;
+  auto answer = [&](const Error& error) {
+    Persisted failed;
+    failed.request = ready.request;
+    failed.key = ready.key;
+    failed.error = error.context;
+    self->send(st.gate, Message<schema::Persisted>::from(failed));
+  };
+  auto bank = SlotBank::attach(slot.bank_fd.get());
+  if (!bank)
+    return answer(bank.error());
+  auto pin = bank->pin(ready.key);
+  if (!pin)
+    return answer(pin.error());
+  self->send(st.persister, PersistTask{ready, std::make_shared<SlotBank>(std::move(*bank)),
+                                       std::make_shared<SlotBank::Pin>(std::move(*pin))});
+}
+
+// What is in the slot's memory already needs nobody's help; for the rest the worker is asked.
+void save(Self self, const SaveOrder& order) {
+  auto& st = self->state;
+  if (order.request <= st.save.request && order.term == st.save.term)
+    return;
+  st.save = order;
+  if (order.from.slot.value >= st.slots.size())
+    return;
+  auto& slot = st.slots[order.from.slot.value];
+  if (slot.bank && order.from.incarnation == slot.fact.incarnation)
+    if (const auto newest = slot.bank->newest(); newest && newest->key.step >= order.at_least) {
+      SaveReady ready;
+      ready.request = order.request;
+      ready.worker = order.from;
+      ready.key = newest->key;
+      ready.best = order.best;
+      return persist(self, slot, ready);
+    }
+  send_order(self, slot);
+}
+
 // --- a generation ---------------------------------------------------------------------------------------------------
 
 const Member* member_of(const Plan& plan, NodeId node, const Slot& slot) {
@@ -470,10 +513,7 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
       with(m, [self](GenerationOrder& order) { obey(self, std::move(order)); });
     },
     [self](const Message<schema::SaveOrder>& m) {
-      with(m, [self](SaveOrder& order) {
-        self->state.save = order;
-        send_orders(self);
-      });
+      with(m, [self](const SaveOrder& order) { save(self, order); });
     },
     [self](const Message<schema::ArmedFaults>& m) {
       with(m, [self](ArmedFaults& armed) {
@@ -518,10 +558,8 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
     [self](const Message<schema::SaveReady>& m) {
       with(m, [self](const SaveReady& ready) {
         auto& st = self->state;
-        if (ready.worker.slot.value >= st.slots.size() || !st.slots[ready.worker.slot.value].bank_fd)
-          return;
-        const int copy = ::fcntl(st.slots[ready.worker.slot.value].bank_fd.get(), F_DUPFD_CLOEXEC, 3);
-        self->send(st.persister, PersistTask{ready, std::make_shared<UniqueFd>(copy)});
+        if (ready.worker.slot.value < st.slots.size() && st.slots[ready.worker.slot.value].bank_fd)
+          persist(self, st.slots[ready.worker.slot.value], ready);
       });
     },
     [self](const Persisted& done) { self->send(self->state.gate, Message<schema::Persisted>::from(done)); },

@@ -12,6 +12,7 @@
 #include "actors/message.hpp"
 #include "actors/node/slot.hpp"
 #include "actors/protocol.hpp"
+#include "comm/segment.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/stateful_actor.hpp>
@@ -20,8 +21,6 @@
 #include <memory>
 
 namespace troupe {
-
-class Segment;
 
 struct NodeSettings {
   JobConfig config;

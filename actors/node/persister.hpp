@@ -6,7 +6,7 @@
 #include "actors/kernel/checkpoints.hpp"
 #include "actors/protocol_types.hpp"
 #include "base/unique_fd.hpp"
-#include "checkpoint/layout.hpp"
+#include "checkpoint/slot_bank.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>
@@ -15,10 +15,11 @@
 
 namespace troupe {
 
-/// Persist version `ready.key` of the bank behind `bank` (a descriptor of this process, kept open by the asker).
+/// Persist the pinned version of `bank`.
 struct PersistTask {
   SaveReady ready;
-  std::shared_ptr<UniqueFd> bank;
+  std::shared_ptr<checkpoint::SlotBank> bank;
+  std::shared_ptr<checkpoint::SlotBank::Pin> pin;
 };
 
 /// Load checkpoint `path` into a new bank of `layout`. `paths` is tried in order; the first that verifies is taken.
@@ -44,3 +45,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::PersistTask)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoadTask)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoadDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Persisted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::DeleteCheckpoint)

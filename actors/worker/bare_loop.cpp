@@ -13,7 +13,8 @@ struct BareLoop::Impl {
     : job(config), trainer(t), dataset(train),
       feeder(train, data::SampleOrder(data::OrderKind::permuted, train.rows(), config.job.seed),
              data::BatchPlan(train.rows(), config.workers.virtual_workers, config.workers.micro_batch)),
-      model(config.job.seed, config.workers.virtual_workers), gradients(model), mean_view(model), facts(config.job.seed) {
+      model(config.job.seed, config.workers.virtual_workers), gradients(model), mean_view(model),
+      facts(config.job.seed) {
     JobTrainerConfig trainer_config(config);
     trainer.build(model, trainer_config);
     model.close();
@@ -53,7 +54,8 @@ const StateLayout& BareLoop::layout() const {
   return impl_->layout;
 }
 
-result<Duration> BareLoop::run(Communicator& communicator, std::uint32_t first, std::uint32_t count, std::uint64_t steps) {
+result<Duration> BareLoop::run(Communicator& communicator, std::uint32_t first, std::uint32_t count,
+                               std::uint64_t steps) {
   auto& s = *impl_;
   const auto& plan = s.feeder.plan();
   StepBatch batch(s.dataset, s.job.job.seed, plan.micro_batch());

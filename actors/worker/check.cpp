@@ -50,7 +50,8 @@ public:
     : job_(job), data_(data), options_(options), on_case_(on_case) {
     options_.steps = std::max<std::uint64_t>(2, options.steps);
     options_.kill_at = std::clamp<std::uint64_t>(options.kill_at, 1, options_.steps - 1);
-    options_.workers = std::clamp<std::uint32_t>(options.workers, 1, std::min(job.workers.virtual_workers, CheckRun::most_workers));
+    options_.workers =
+        std::clamp<std::uint32_t>(options.workers, 1, std::min(job.workers.virtual_workers, CheckRun::most_workers));
     job_.job.steps = options_.steps;
     job_.job.epochs = 0;
     job_.job.digest_every = 0; // divergence is found by comparing, not by an abort
@@ -77,7 +78,8 @@ public:
 
     script.salt = 2;
     if (!judge("1 worker, once more", reference, runs.run(script, probe_),
-               "two runs of one worker differ: rand(), the time, uninitialised memory, or threads? Random numbers come from "
+               "two runs of one worker differ: rand(), the time, uninitialised memory, or threads? Random numbers "
+               "come from "
                "batch.random() and info.random(name)"))
       return report_; // nothing else can be told from such a trainer
     many_workers(runs, reference);
@@ -110,9 +112,10 @@ private:
       CheckScript script;
       script.workers = n;
       script.salt = n + 2;
-      all = examine(reference, runs.run(script, probe_),
-                    "gradient() depends on which virtual workers run in one process: a sum kept between calls, a static "
-                    "variable, or info.members()?");
+      all = examine(
+          reference, runs.run(script, probe_),
+          "gradient() depends on which virtual workers run in one process: a sum kept between calls, a static "
+          "variable, or info.members()?");
       if (!all.passed)
         break;
     }
@@ -150,8 +153,9 @@ private:
       if (const auto& slot = run.slot(s); slot.wrote_in_gradient) {
         one.finding = fmt::format("gradient() changed the registered state '{}' at step {}", slot.wrote_to.get(),
                                   slot.wrote_in_gradient - 1);
-        one.hint = "an aborted step is computed again: change state in update(); statistics go through out.stat(name), "
-                   "recurrent state through out.virtual_state(name)";
+        one.hint =
+            "an aborted step is computed again: change state in update(); statistics go through out.stat(name), "
+            "recurrent state through out.virtual_state(name)";
         return false;
       }
     if (!run.finished()) {
@@ -213,7 +217,8 @@ private:
 
 } // namespace
 
-result<TrainerCheckReport> check_trainer(const JobConfig& job, const JobData& data, const TrainerCheckOptions& options,
+result<TrainerCheckReport> check_trainer(const JobConfig& job, const JobData& data,
+                                         const TrainerCheckOptions& options,
                                          const std::function<void(const TrainerCheckCase&)>& on_case) {
   return Checker(job, data, options, on_case).run();
 }

@@ -1,8 +1,8 @@
-// Does this trainer keep the promises? Trains a few steps with 1, 2 and 3 workers, with a worker killed in a reduction
-// and replaced, and with every process killed and resumed from memory; compares every registered tensor after every
-// step bit for bit with the run of one worker, and names the first one that differs with a guess at the reason.
-// Workers are forked processes with the real communicator, engine and slot banks; only the master is played by a
-// script. Call it before this process starts a thread. Nothing is left behind.
+// Does this trainer keep the promises? Trains a few steps with 1, 2 and 3 workers, with a worker killed in a
+// reduction and replaced, and with every process killed and resumed from memory; compares every registered tensor
+// after every step bit for bit with the run of one worker, and names the first one that differs with a guess at the
+// reason. Workers are forked processes with the real communicator, engine and slot banks; only the master is played
+// by a script. Call it before this process starts a thread. Nothing is left behind.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -35,9 +35,10 @@ struct TrainerCheckReport {
   std::vector<TrainerCheckCase> cases;
 };
 
-/// `on_case` is called as each case ends. Errc::invalid: the module does not load, or `build` fails: wrong usage, with
-/// the cause. Any other failure of a run is a case that did not pass.
-result<TrainerCheckReport> check_trainer(const JobConfig& job, const JobData& data, const TrainerCheckOptions& options = {},
+/// `on_case` is called as each case ends. Errc::invalid: the module does not load, or `build` fails: wrong usage,
+/// with the cause. Any other failure of a run is a case that did not pass.
+result<TrainerCheckReport> check_trainer(const JobConfig& job, const JobData& data,
+                                         const TrainerCheckOptions& options = {},
                                          const std::function<void(const TrainerCheckCase&)>& on_case = {});
 
 } // namespace troupe

@@ -83,7 +83,8 @@ template struct SharedText<2000>;
 template struct SharedText<201>;
 template struct SharedText<40>;
 
-CheckMemory::CheckMemory(const BankLayout& layout, std::size_t pieces, std::uint32_t worker_count, std::uint64_t step_count)
+CheckMemory::CheckMemory(const BankLayout& layout, std::size_t pieces, std::uint32_t worker_count,
+                         std::uint64_t step_count)
   : workers(worker_count), steps(step_count), piece_count(pieces) {
   for (const auto& piece : layout.pieces())
     if (piece.counts_for_digest) {

@@ -1,6 +1,6 @@
 // One scripted run for `troupe check` and for tests: forked workers over a real segment and real slot banks, with
-// chosen workers killed once in a chosen step and replaced. What each worker saw lies in memory shared with the caller.
-// The forking process must have no threads.
+// chosen workers killed once in a chosen step and replaced. What each worker saw lies in memory shared with the
+// caller. The forking process must have no threads.
 #pragma once
 
 #include "actors/worker/engine.hpp"

@@ -13,8 +13,8 @@ namespace troupe {
 
 namespace {
 
-// checkpoint.snapshot_every = "auto": at most this part of a worker's time, so that two workers on one core stay under
-// 2 % of the job's.
+// checkpoint.snapshot_every = "auto": at most this part of a worker's time, so that two workers on one core stay
+// under 2 % of the job's.
 constexpr double snapshot_share = 0.01;
 constexpr std::uint64_t longest_interval = 1024;
 constexpr Duration pin_life = std::chrono::seconds(1); // until the node has its own pin
@@ -102,7 +102,8 @@ bool Engine::snapshot_due() const {
     case CadenceKind::epochs: {
       const auto& plan = feeder_.plan();
       const auto epoch = plan.epoch(Step{step});
-      return step > 0 && epoch != plan.epoch(Step{step - 1}) && epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
+      return step > 0 && epoch != plan.epoch(Step{step - 1})
+             && epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
     }
     case CadenceKind::time: return last_commit_ - last_snapshot_ >= cadence.every;
   }
@@ -233,11 +234,13 @@ void Engine::conclude(const MetricResult& metrics) {
   auto& book = image.now;
   ++book.evaluations;
   if (!settings.metric.empty() && !metrics.has(settings.metric))
-    fail_with(FailureClass::exception, fmt::format("[evaluation] metric '{}' was not added by evaluate()", settings.metric));
+    fail_with(FailureClass::exception,
+              fmt::format("[evaluation] metric '{}' was not added by evaluate()", settings.metric));
   if (!settings.metric.empty()) {
     const auto value = metrics.value(settings.metric);
-    const bool better = !std::isnan(value)
-                        && (!book.has_best || (settings.mode == MetricMode::max ? value > book.best : value < book.best));
+    const bool better =
+        !std::isnan(value)
+        && (!book.has_best || (settings.mode == MetricMode::max ? value > book.best : value < book.best));
     if (better) {
       book = {book.evaluations, 0, version.value, value, 1};
       row.best = true;
@@ -251,7 +254,8 @@ void Engine::conclude(const MetricResult& metrics) {
     last_step_ = version.value;
   port_.evaluated(row);
   if (row.best && publish(true))
-    pin_for(0, true);
+    if (assignment_->rank == Rank{}) // one copy of it is enough
+      pin_for(0, true);
 }
 
 } // namespace troupe

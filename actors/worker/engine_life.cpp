@@ -59,7 +59,8 @@ EngineEnd Engine::run() {
   end_.kind = EngineEnd::Kind::failed;
   end_.step = state_.key.step;
   if (comm_) {
-    comm_->abort(fmt::format("rank {} failed in {}: {}", assignment_->rank.value, end_.failure.during, what.substr(0, 200)));
+    comm_->abort(
+        fmt::format("rank {} failed in {}: {}", assignment_->rank.value, end_.failure.during, what.substr(0, 200)));
     if (state_.valid && bank_)
       publish(true); // what was committed outlives this process
     drop_generation();
@@ -77,7 +78,7 @@ void Engine::build() {
   config.check_all_read();
   if (auto closed = state_.close(phases_); !closed)
     fail_with(FailureClass::startup, closed.error().context);
-  ModuleRegistry registry; // the process hosts the actors; here only the names are checked
+  ModuleRegistry registry;
   trainer_.actors(registry);
   const auto& model = state_.model();
   attachments_ = AttachmentLayout(job_.workers.micro_batch, model.virtual_bytes(), evaluation_ != nullptr);
@@ -99,6 +100,8 @@ void Engine::build() {
   if (!bank)
     fail_with(FailureClass::startup, "no memory for versions of the state: " + bank.error().context);
   bank_ = std::move(*bank);
+  if (!registry.specs().empty())
+    port_.actors(registry.specs());
   if (bank_->list().empty() && publish(true))
     bank_->set_agreed(state_.key);
   report_.layout = layout.hash;
@@ -220,7 +223,8 @@ bool Engine::load_resume_point() {
       staged = checkpoint::copy_version(*from, plan.resume, *bank_);
     }
     port_.at(FaultPoint::restore, plan.resume.step);
-    auto loaded = staged ? state_.load(*bank_, *staged, runtime_pieces) : result<void>(tl::make_unexpected(staged.error()));
+    auto loaded =
+        staged ? state_.load(*bank_, *staged, runtime_pieces) : result<void>(tl::make_unexpected(staged.error()));
     if (loaded) {
       report_.restore_source = name;
       return true;
@@ -257,8 +261,10 @@ bool Engine::verify() {
   }
   for (std::size_t r = 0; r < all.size(); ++r)
     if (all[r].layout != all.front().layout)
-      fail_with(FailureClass::startup, fmt::format("rank {} registered other state in build() than rank 0: the names, "
-                                                   "shapes and types of all workers must be equal", r));
+      fail_with(FailureClass::startup,
+                fmt::format("rank {} registered other state in build() than rank 0: the names, "
+                            "shapes and types of all workers must be equal",
+                            r));
   std::vector<std::uint64_t> digests;
   for (const auto& s : all)
     digests.push_back(s.digest);

@@ -70,7 +70,8 @@ result<void> EngineState::load(const SlotBank& bank, const checkpoint::VersionIn
   valid = false;
   TROUPE_TRY(bank.read_all(version, out));
   if (runtime_pieces) {
-    TROUPE_ASSIGN(ledger_, data::Ledger::bind({ledger_memory_.data(), ledger_bytes_}, plan_.rows(), plan_.epochs_in_flight()));
+    TROUPE_ASSIGN(ledger_,
+                  data::Ledger::bind({ledger_memory_.data(), ledger_bytes_}, plan_.rows(), plan_.epochs_in_flight()));
   }
   key = version.key;
   valid = true;
@@ -89,8 +90,9 @@ std::uint64_t EngineState::digest() const {
 
 void EngineState::add_row(const StepRow& row) {
   auto& image = rows_image();
-  image.rows[image.count++ % RowsImage::capacity] = {row.step.value, row.generation.value, row.epoch,   row.samples,
-                                                     row.loss_sum,   row.loss_weight,      row.members, row.skipped, 0};
+  image.rows[image.count++ % RowsImage::capacity] = {row.step.value, row.generation.value, row.epoch,
+                                                     row.samples,    row.loss_sum,         row.loss_weight,
+                                                     row.members,    row.skipped,          0};
 }
 
 std::vector<StepRow> EngineState::rows() const {
@@ -99,8 +101,8 @@ std::vector<StepRow> EngineState::rows() const {
   const auto first = image.count > RowsImage::capacity ? image.count - RowsImage::capacity : 0;
   for (auto i = first; i < image.count; ++i) {
     const auto& row = image.rows[i % RowsImage::capacity];
-    out.push_back({Step{row.step}, Generation{row.generation}, row.epoch, row.samples, row.loss_sum, row.loss_weight, 0,
-                   row.members, row.skipped});
+    out.push_back({Step{row.step}, Generation{row.generation}, row.epoch, row.samples, row.loss_sum, row.loss_weight,
+                   0, row.members, row.skipped});
   }
   return out;
 }

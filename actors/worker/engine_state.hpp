@@ -1,6 +1,6 @@
 // One version of everything that is committed together: the trainer's registered state and the runtime's own pieces
-// (troupe/ledger, troupe/rows, troupe/evaluation), how a version goes into a slot bank and back, and which version the
-// live memory is. Owned by the engine, trainer's thread.
+// (troupe/ledger, troupe/rows, troupe/evaluation), how a version goes into a slot bank and back, and which version
+// the live memory is. Owned by the engine, trainer's thread.
 //
 // Invariants
 //  - `key` names what the live memory holds, or `valid` is false (an update was begun and did not end, or a load

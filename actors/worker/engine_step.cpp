@@ -106,7 +106,8 @@ void Engine::write_attachment(VirtualWorker v) {
   const auto attachment = comm_->attachment(v);
   const auto index = index_of(v);
   const auto step = state_.key.step.value;
-  const bool compares = phase_ == 0 && job_.job.digest_every && step % job_.job.digest_every == 0 && state_.published();
+  const bool compares =
+      phase_ == 0 && job_.job.digest_every && step % job_.job.digest_every == 0 && state_.published();
   auto& header = attachments_.header(attachment);
   header = {step, AttachmentKind::gradient, phase_, compares ? state_.published_digest() : 0, 0};
   if (gathered_[index]) {
@@ -131,7 +132,8 @@ bool Engine::reduce() {
   if (stage_ != Stage::gradients)
     misuse("reduce() follows the gradients of a begin() that returned true");
   if (next_contribution_ != block_.size())
-    misuse(fmt::format("reduce() before all virtual workers contributed: {} of {}", next_contribution_, block_.size()));
+    misuse(
+        fmt::format("reduce() before all virtual workers contributed: {} of {}", next_contribution_, block_.size()));
   port_.at(FaultPoint::reduce, state_.key.step);
   turn_to(clock_.spent().wait, Activity::reduce);
   auto reduced = comm_->reduce_leaves();
@@ -159,7 +161,8 @@ bool Engine::compare_digests(const Communicator::Reduced& reduced) {
   bool known = true;
   for (auto a : reduced.attachments) {
     const auto& header = attachments_.header(a);
-    TROUPE_ASSERT(header.kind == AttachmentKind::gradient && header.step == state_.key.step.value && header.phase == phase_,
+    TROUPE_ASSERT(header.kind == AttachmentKind::gradient && header.step == state_.key.step.value
+                      && header.phase == phase_,
                   "members reduce different steps");
     // 0: that member had no room to publish the version, so it says nothing about it.
     equal = equal && (header.digest == first || header.digest == 0 || first == 0);
@@ -197,7 +200,8 @@ bool Engine::not_finite() {
     if (phase_ > 0) { // earlier phases of the step changed the model
       phase_ = 0;
       const auto version = bank_->find(state_.key);
-      const auto loaded = version ? state_.load(*bank_, *version, true) : result<void>(fail(Errc::stale, "it is gone"));
+      const auto loaded =
+          version ? state_.load(*bank_, *version, true) : result<void>(fail(Errc::stale, "it is gone"));
       if (!loaded)
         fail_with(FailureClass::corrupt_data, "cannot go back to the last version: " + loaded.error().context);
     }
@@ -267,8 +271,8 @@ void Engine::commit_step(bool skipped) {
     ledger.add_run(facts_.position + v * micro_batch, attachments_.ids(a));
     if (!skipped)
       for (const auto& part : state_.model().virtual_parts())
-        std::memcpy(part.entry->memory.data() + v * part.entry->item_bytes, attachments_.next_virtual(a) + part.offset,
-                    part.entry->item_bytes);
+        std::memcpy(part.entry->memory.data() + v * part.entry->item_bytes,
+                    attachments_.next_virtual(a) + part.offset, part.entry->item_bytes);
   }
   ledger.advance(facts_.position + plan.global_batch());
   StepRow row{step,           comm_->generation(), facts_.epoch,   plan.global_batch(), facts_.loss.sum,
@@ -302,7 +306,8 @@ void Engine::commit_step(bool skipped) {
 
 void Engine::slow_down(double factor, Time since) {
   const auto spent = monotonic_now() - since;
-  const auto until = monotonic_now() + Duration(static_cast<Duration::rep>(static_cast<double>(spent.count()) * (factor - 1)));
+  const auto until =
+      monotonic_now() + Duration(static_cast<Duration::rep>(static_cast<double>(spent.count()) * (factor - 1)));
   while (!comm_->poisoned()) {
     const auto left = until - monotonic_now();
     if (left <= Duration{})

@@ -104,7 +104,8 @@ private:
 
 } // namespace
 
-InProcessResult run_in_process(const JobConfig& job, Trainer& trainer, const JobData& data, const InProcessHooks& hooks) {
+InProcessResult run_in_process(const JobConfig& job, Trainer& trainer, const JobData& data,
+                               const InProcessHooks& hooks) {
   InProcessResult out;
   InProcessPort port(job, hooks, out);
   Engine engine({job, trainer, data.train, data.evaluation ? &*data.evaluation : nullptr, port, hooks.observer});

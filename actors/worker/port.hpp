@@ -9,6 +9,7 @@
 #include "actors/kernel/orders.hpp"
 #include "checkpoint/slot_bank.hpp"
 #include "comm/communicator.hpp"
+#include "troupe/registry.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,7 @@ using checkpoint::SlotBank;
 /// What the engine needs memory and a segment for. Known once the trainer is built, the same in every worker.
 struct StateLayout {
   std::uint64_t hash = 0;            ///< of the bank's layout, kinds of state, V and phases: must agree among members
-  BankLayout bank;                   ///< pieces of a version; the runtime's own ("troupe/…") do not count for the digest
+  BankLayout bank; ///< pieces of a version; the runtime's own ("troupe/…") do not count for the digest
   std::uint64_t leaf_floats = 0;     ///< the communicator's leaf(v)
   std::uint64_t leaf_doubles = 0;    ///< leaf_f64(v)
   std::uint64_t attachment_bytes = 0;///< attachment(v), a multiple of 64
@@ -52,8 +53,8 @@ struct Assignment {
 
 struct Order {
   enum class Kind : std::uint8_t {
-    form,   ///< join `assignment`
-    drain,  ///< promise not to go on with generations <= `generation`; asked of an engine that already waits in next()
+    form,  ///< join `assignment`
+    drain, ///< promise not to go on with generations <= `generation`; asked of an engine that already waits in next()
     finish, ///< everybody is finished: leave
     stop,   ///< leave, the job goes on without this worker or ends unfinished
   };
@@ -92,7 +93,18 @@ struct EngineReport {
 };
 
 /// What the trainer's thread is in; for the hang detector, the flight recorder and stack requests.
-enum class Activity : std::uint8_t { idle, building, connecting, restoring, gradient, reduce, update, snapshot, evaluation, draining };
+enum class Activity : std::uint8_t {
+  idle,
+  building,
+  connecting,
+  restoring,
+  gradient,
+  reduce,
+  update,
+  snapshot,
+  evaluation,
+  draining
+};
 
 /// One line of metrics per committed step. The same bits on every member but `at`.
 struct StepRow {
@@ -152,6 +164,8 @@ public:
   virtual void rows_restored(std::span<const StepRow> rows) = 0;
   /// Members' digests of a version differ: everything after the last agreed step is void.
   virtual void digest_mismatch(Generation generation, Step step, std::span<const std::uint64_t> by_rank) = 0;
+  /// The actors of the module, once, after built(). The process hosts those whose place it is.
+  virtual void actors(std::vector<ActorSpec>) {}
   /// A promise was given up, or something was tuned; shown under `modes`. Repeated calls with the same text are fine.
   virtual void mode(std::string_view what) = 0;
 };

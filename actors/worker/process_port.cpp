@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "checkpoint/slot_bank.hpp"
 #include "comm/host_communicator.hpp"
+#include "data/ledger.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,27 @@ namespace {
 /// The kernel's word for a point of the engine; a fault without a phase strikes at the start of `gradient`.
 bool strikes_at(FaultPhase phase, FaultPoint point) {
   return to_string(phase) == to_string(point) || (phase == FaultPhase::any && point == FaultPoint::gradient);
+}
+
+/// The ledger of the newest version, as counts.
+std::vector<SampleCount> counts_in(const SlotBank& bank) {
+  std::vector<SampleCount> counts;
+  const auto piece = bank.layout().find("troupe/ledger");
+  const auto newest = bank.newest();
+  if (!piece || !newest)
+    return counts;
+  std::vector<std::uint64_t> image(bank.layout().pieces()[*piece].bytes() / sizeof(std::uint64_t) + 1);
+  const auto bytes = std::as_writable_bytes(std::span(image)).first(bank.layout().pieces()[*piece].bytes());
+  if (!bank.read(*newest, *piece, bytes))
+    return counts;
+  const auto ledger = data::Ledger::open(bytes);
+  if (!ledger)
+    return counts;
+  const auto histogram = ledger->histogram();
+  for (std::uint32_t i = 0; i < histogram.size(); ++i)
+    if (histogram[i] > 0)
+      counts.push_back({i, histogram[i]});
+  return counts;
 }
 
 /// In drain, restore and snapshot a fault means the next one from its step on.
@@ -251,6 +273,8 @@ void ProcessPort::report(const EngineReport& report) {
     std::lock_guard lock(mutex_);
     said.fact = report_.fact;
     report_.steps_lost = report.steps_lost;
+    if (report.phase == WorkerPhase::finished)
+      report_.samples_by_count = counts_in(*bank_);
     if (report.phase == WorkerPhase::drained)
       if (const auto running = current_.lock(); running && running->poisoned())
         said.fact.dead_rank = static_cast<std::int32_t>(running->poison().dead_rank); // ~0 becomes -1
@@ -292,7 +316,7 @@ void ProcessPort::enter(Activity activity, Step step, Time now) {
   pulse.progress.fetch_add(1, std::memory_order_relaxed);
 }
 
-const ArmedFault* ProcessPort::match(FaultPoint point, Step step) const {
+const FaultOrder* ProcessPort::match(FaultPoint point, Step step) const {
   for (const auto& fault : faults_) {
     if (fault.rank != rank_.value || !strikes_at(fault.phase, point))
       continue;
@@ -327,7 +351,7 @@ Effect ProcessPort::at(FaultPoint point, Step step) {
 }
 
 // Asks the master to journal the fault, then lets it happen. Without an answer it does not happen.
-bool ProcessPort::strike(const ArmedFault& fault, Step step, Effect& effect) {
+bool ProcessPort::strike(const FaultOrder& fault, Step step, Effect& effect) {
   struck_.insert(fault.id);
   auto answered = [&] { return leave_ || fired_.contains(fault.id); };
   bool fire = false;

@@ -77,8 +77,8 @@ private:
   void tell(const WorkerMachine::Event& event);
   SourceBank source_of(const Plan& plan, SlotId owner, std::shared_ptr<SlotBank> bank) const;
   result<std::unique_ptr<Assignment>> open(const Join& join, Term term);
-  const ArmedFault* match(FaultPoint point, Step step) const;
-  bool strike(const ArmedFault& fault, Step step, Effect& effect);
+  const FaultOrder* match(FaultPoint point, Step step) const;
+  bool strike(const FaultOrder& fault, Step step, Effect& effect);
   void send_report();
 
   const Settings settings_;
@@ -101,7 +101,7 @@ private:
   std::vector<ProgressRow> evaluations_; ///< not yet taken
   std::map<std::uint32_t, bool> fired_;  ///< the master's verdicts
 
-  std::vector<ArmedFault> faults_;       ///< trainer's copy, refreshed when fault_version_ moved
+  std::vector<FaultOrder> faults_;       ///< trainer's copy, refreshed when fault_version_ moved
   std::uint64_t seen_faults_ = 0;
   std::atomic<std::uint64_t> fault_version_{0};
   std::set<std::uint32_t> struck_;       ///< trainer's thread

@@ -1,6 +1,6 @@
 // Rows and times on their way from the trainer's thread to the worker actor: one writer, one reader, no lock, no
-// allocation per row. When the reader is too slow new rows are dropped here; each version of the state carries the last
-// 256 rows, so a short stall loses nothing.
+// allocation per row. When the reader is too slow new rows are dropped here; each version of the state carries the
+// last 256 rows, so a short stall loses nothing.
 #pragma once
 
 #include "actors/worker/port.hpp"

@@ -7,6 +7,7 @@
 #include "actors/worker/process_port.hpp"
 
 #include <caf/actor.hpp>
+#include <caf/event_based_actor.hpp>
 #include <caf/stateful_actor.hpp>
 
 namespace troupe {
