@@ -187,7 +187,7 @@ std::string death_text(const FailureRow& f) {
     fmt::format("{} (node {}, pid {}, life {}) {}", who(f), f.node, f.pid, f.incarnation, cause_of(f, true));
   text += f.during.empty() ? fmt::format(" at step {}", with_commas(f.step))
                            : fmt::format(" in {} of step {}", f.during, with_commas(f.step));
-  if (!f.what.empty())
+  if (!f.what.empty() && f.failure_class != "signal") // the signal says it all
     text.append(": ").append(f.what);
   return text;
 }

@@ -23,12 +23,12 @@ std::string refusal(const std::string& sentence) {
 BOOST_AUTO_TEST_SUITE(chaos_spec)
 
 BOOST_AUTO_TEST_CASE(every_sentence_of_this_version_round_trips) {
-  for (const char* sentence :
-       {"kill worker 2 at step 50", "kill worker 2 at step 50 in gradient", "kill worker 2 at step 50 in reduce",
-        "kill worker 2 at step 50 in update", "kill worker 2 at step 50 in snapshot",
-        "kill worker 2 at step 50 in drain", "kill worker 0 at step 0 in restore", "kill worker every 15s",
-        "stop worker 1 at step 30 for 3s", "slow worker 0 x3 from step 10 to 40", "slow worker 0 x1.25 from step 0 to 0",
-        "nan worker 2 at step 40"}) {
+  for (const char* sentence : {"kill worker 2 at step 50", "kill worker 2 at step 50 in gradient",
+                               "kill worker 2 at step 50 in reduce", "kill worker 2 at step 50 in update",
+                               "kill worker 2 at step 50 in snapshot", "kill worker 2 at step 50 in drain",
+                               "kill worker 0 at step 0 in restore", "kill worker every 15s",
+                               "stop worker 1 at step 30 for 3s", "slow worker 0 x3 from step 10 to 40",
+                               "slow worker 0 x1.25 from step 0 to 0", "nan worker 2 at step 40"}) {
     const auto fault = parse_fault(sentence);
     BOOST_REQUIRE_MESSAGE(fault.has_value(), (fault ? "" : render(fault.error())));
     BOOST_TEST(format_fault(*fault) == sentence);
@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_CASE(every_sentence_of_this_version_round_trips) {
 
 BOOST_AUTO_TEST_CASE(a_sentence_becomes_its_fields) {
   const auto kill = *parse_fault("  kill  worker 2 at step 50 in reduce ");
-  BOOST_TEST((kill.kind == FaultKind::kill && kill.target == FaultTarget::worker && kill.phase == FaultPhase::reduce));
+  BOOST_TEST(
+    (kill.kind == FaultKind::kill && kill.target == FaultTarget::worker && kill.phase == FaultPhase::reduce));
   BOOST_TEST(kill.index == 2u);
   BOOST_TEST(kill.step.value == 50u);
   const auto slow = *parse_fault("slow worker 1 x2.5 from step 3 to step 9");
@@ -67,9 +68,10 @@ BOOST_AUTO_TEST_CASE(nonsense_is_shown_with_a_caret_and_the_nearest_form) {
   BOOST_TEST(refusal("kill wroker 2 at step 50") == "--chaos: 'kill' has no target 'wroker'\n"
                                                     "     | kill wroker 2 at step 50\n"
                                                     "     |      ^^^^^^ did you mean 'worker'?");
-  BOOST_TEST(refusal("stop worker 1 at step 30") == "--chaos: expected 'for' here, not the end\n"
-                                                    "     | stop worker 1 at step 30 \n"
-                                                    "     |                         ^ as in: stop worker 1 at step 30 for 3s");
+  BOOST_TEST(refusal("stop worker 1 at step 30") ==
+             "--chaos: expected 'for' here, not the end\n"
+             "     | stop worker 1 at step 30 \n"
+             "     |                         ^ as in: stop worker 1 at step 30 for 3s");
   BOOST_TEST(refusal("kill worker two at step 5").find("expected the number of a worker here, not 'two'") !=
              std::string::npos);
   BOOST_TEST(refusal("kill worker 2 at step 5 in reduction").find("^^^^^^^^^ did you mean 'reduce'?") !=
@@ -82,7 +84,8 @@ BOOST_AUTO_TEST_CASE(nonsense_is_shown_with_a_caret_and_the_nearest_form) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_holds_one_sentence_a_line) {
-  const auto path = (std::filesystem::temp_directory_path() / ("troupe-chaos-" + std::to_string(getpid()))).string();
+  const auto path =
+    (std::filesystem::temp_directory_path() / ("troupe-chaos-" + std::to_string(getpid()))).string();
   std::ofstream(path) << "# two\nkill worker 1 at step 3\n\nnan worker 0 at step 9 # later\n";
   auto faults = read_faults({"kill worker every 1s", path});
   BOOST_REQUIRE(faults.has_value());

@@ -16,8 +16,9 @@ ParsedOptions parse(std::vector<const char*> words) {
 BOOST_AUTO_TEST_SUITE(options)
 
 BOOST_AUTO_TEST_CASE(run_takes_its_options_in_any_order_and_repeats_set_and_chaos) {
-  const auto parsed = parse({"run", "--set", "a.b=1", "job.toml", "--workers", "4", "--set", "c.d=2", "--chaos",
-                             "kill worker 2 at step 50", "--chaos", "nan worker 0 at step 3", "--report", "r.json", "--resume"});
+  const auto parsed = parse({"run", "--set", "a.b=1", "job.toml", "--workers", "4", "--set", "c.d=2",
+                             "--chaos", "kill worker 2 at step 50", "--chaos", "nan worker 0 at step 3",
+                             "--report", "r.json", "--resume"});
   BOOST_REQUIRE_MESSAGE(parsed.options.has_value(), parsed.text);
   const auto& run = parsed.options->run;
   BOOST_TEST((parsed.options->command == Command::run));
@@ -49,8 +50,8 @@ BOOST_AUTO_TEST_CASE(the_steering_commands_share_their_options) {
 BOOST_AUTO_TEST_CASE(every_command_has_help_with_exit_status_zero) {
   BOOST_TEST(parse({"--help"}).text.find("Exit status") != std::string::npos);
   BOOST_TEST(parse({"--version"}).text.starts_with("troupe "));
-  for (const char* name : {"run", "master", "node", "status", "scale", "pause", "unpause", "save", "stop", "kill", "check",
-                           "replay", "bench"}) {
+  for (const char* name : {"run", "master", "node", "status", "scale", "pause", "unpause", "save", "stop",
+                           "kill", "check", "replay", "bench"}) {
     const auto parsed = parse({name, "--help"});
     BOOST_TEST(!parsed.options.has_value());
     BOOST_TEST(parsed.status == 0, name);
@@ -63,8 +64,13 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_status_two_and_says_what_is_wrong) {
   BOOST_TEST(typo.status == 2);
   BOOST_TEST(typo.text.find("did you mean 'run'?") != std::string::npos);
   BOOST_TEST(parse({}).status == 2);
-  for (auto words : {std::vector<const char*>{"run"}, {"run", "j.toml", "--wrokers", "3"}, {"run", "j.toml", "--workers", "0"},
-                     {"scale"}, {"scale", "x"}, {"bench", "speed"}, {"run", "j.toml", "--resume", "--fresh"},
+  for (auto words : {std::vector<const char*>{"run"},
+                     {"run", "j.toml", "--wrokers", "3"},
+                     {"run", "j.toml", "--workers", "0"},
+                     {"scale"},
+                     {"scale", "x"},
+                     {"bench", "speed"},
+                     {"run", "j.toml", "--resume", "--fresh"},
                      {"run", "j.toml", "--nodes", "2"}}) {
     const auto parsed = parse(words);
     BOOST_TEST(!parsed.options.has_value());

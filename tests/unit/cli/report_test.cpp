@@ -44,18 +44,20 @@ BOOST_AUTO_TEST_SUITE(report)
 
 BOOST_AUTO_TEST_CASE(the_report_has_every_key_that_programs_count_on) {
   const auto json = Json::parse(report_json(some_report()));
-  BOOST_TEST(has_all(json, {"job", "result", "cause", "seed", "steps", "samples", "epochs", "metrics", "model_digest", "workers",
-                            "generations", "failures", "faults", "samples_by_count", "skipped", "goodput", "checkpoints", "modes",
-                            "wall_s", "version", "config", "host"}));
+  BOOST_TEST(
+    has_all(json, {"job",    "result",           "cause",        "seed",    "steps",       "samples",
+                   "epochs", "metrics",          "model_digest", "workers", "generations", "failures",
+                   "faults", "samples_by_count", "skipped",      "goodput", "checkpoints", "modes",
+                   "wall_s", "version",          "config",       "host"}));
   BOOST_TEST(has_all(json["workers"], {"start", "end"}));
-  BOOST_TEST(has_all(json["failures"][0], {"id", "kind", "class", "node", "worker", "incarnation", "step", "resumed_step",
-                                           "restore_source", "ms"}));
+  BOOST_TEST(has_all(json["failures"][0], {"id", "kind", "class", "node", "worker", "incarnation", "step",
+                                           "resumed_step", "restore_source", "ms"}));
   BOOST_TEST(has_all(json["failures"][0]["ms"],
                      {"detect", "abort", "drain", "plan", "connect", "restore", "first_step", "total"}));
   BOOST_TEST(has_all(json["faults"][0], {"spec", "armed", "fired"}));
-  BOOST_TEST(has_all(json["goodput"], {"useful", "startup", "evaluation", "recompute", "checkpoint", "detect", "reconfigure",
-                                       "reload", "straggler_wait", "redundancy", "rebalance", "spare_idle", "repair",
-                                       "notice_drain", "pause", "queue", "total"}));
+  BOOST_TEST(has_all(json["goodput"], {"useful", "startup", "evaluation", "recompute", "checkpoint", "detect",
+                                       "reconfigure", "reload", "straggler_wait", "redundancy", "rebalance",
+                                       "spare_idle", "repair", "notice_drain", "pause", "queue", "total"}));
   BOOST_TEST(json["samples_by_count"].dump() == R"({"1":10,"2":1,"10":3})");
   BOOST_TEST(json["metrics"]["loss"].is_null());
 }

@@ -83,11 +83,12 @@ RunReport digits_report() {
 BOOST_AUTO_TEST_SUITE(screens)
 
 BOOST_AUTO_TEST_CASE(the_progress_line_shows_step_speed_loss_members_failures_and_the_end) {
-  BOOST_TEST(progress_line(digits_view(), {}) ==
-             "digits  step 1,184/2,250 ▕██████████▌         ▏ 52%  612 steps/s  loss 0.08412  4 workers · gen 5 · 3 failures, "
-             "0 steps lost  eta 2 s");
+  BOOST_TEST(progress_line(digits_view(), {}) == "digits  step 1,184/2,250 ▕██████████▌         ▏ 52%  612 "
+                                                 "steps/s  loss 0.08412  4 workers · gen 5 · 3 failures, "
+                                                 "0 steps lost  eta 2 s");
   BOOST_TEST(progress_line(digits_view(), {.utf8 = false}) ==
-             "digits  step 1,184/2,250 [##########          ] 52%  612 steps/s  loss 0.08412  4 workers, gen 5, 3 failures, "
+             "digits  step 1,184/2,250 [##########          ] 52%  612 steps/s  loss 0.08412  4 workers, gen "
+             "5, 3 failures, "
              "0 steps lost  eta 2 s");
 }
 
@@ -116,7 +117,8 @@ BOOST_AUTO_TEST_CASE(events_say_who_died_of_what_and_how_the_next_generation_cam
              "14:02:07.412  worker 2 (node 0, pid 41210, life 1) killed by signal 9 in reduce of step 604");
   const auto f = killed();
   BOOST_TEST(formed_text(3, 4, 604, "worker 0", &f.ms) ==
-             "generation 3: 4 workers, resumed at step 604 from worker 0 · 37 ms (detect 0.2  abort 0.6  drain 0.4  plan 0.3  "
+             "generation 3: 4 workers, resumed at step 604 from worker 0 · 37 ms (detect 0.2  abort 0.6  "
+             "drain 0.4  plan 0.3  "
              "connect 21.7  restore 3.1  first step 10.6)");
   BOOST_TEST(formed_text(1, 1, 0, "", nullptr) == "generation 1: 1 worker, begins at step 0");
 }
@@ -128,11 +130,14 @@ BOOST_AUTO_TEST_CASE(the_last_screen_tells_the_whole_run) {
     "  test accuracy     97.2 %          model digest  9f3ac1d07be4428e  (undisturbed run: the same)\n"
     "  wall time         4.1 s           useful 93.9 %  start 3.2 %  recover 2.4 %  checkpoint 0.5 %\n"
     "  failures          2 of 2 recovered, 1 step redone\n"
-    "    what                                   at step  resumed  state from  total  detect  abort  drain  plan  connect  "
+    "    what                                   at step  resumed  state from  total  detect  abort  drain  "
+    "plan  connect  "
     "restore  first step\n"
-    "    worker 2 killed (signal 9)                 604      604  worker 0    37 ms     0.2    0.6    0.4   0.3     21.7  "
+    "    worker 2 killed (signal 9)                 604      604  worker 0    37 ms     0.2    0.6    0.4   "
+    "0.3     21.7  "
     "    3.1        10.6\n"
-    "    worker 0 killed (signal 9) in restore      604      604  worker 1    41 ms     0.2    0.7    0.5   0.3     24.0  "
+    "    worker 0 killed (signal 9) in restore      604      604  worker 1    41 ms     0.2    0.7    0.5   "
+    "0.3     24.0  "
     "    3.2        12.1\n"
     "  checkpoints       3 written, newest step 2,200, verified\n");
 }
@@ -140,7 +145,8 @@ BOOST_AUTO_TEST_CASE(the_last_screen_tells_the_whole_run) {
 BOOST_AUTO_TEST_CASE(what_is_wrong_in_a_finished_run_stands_out) {
   auto r = digits_report();
   r.samples_by_count = {{0, 2}, {1, 143996}, {2, 2}};
-  r.faults = {{"kill worker 1 at step 9000", true, false, false}, {"kill worker every 1s", true, false, true}};
+  r.faults = {{"kill worker 1 at step 9000", true, false, false},
+              {"kill worker every 1s", true, false, true}};
   r.skipped = 1;
   const auto text = summary_screen(r, "0000000000000000", {});
   BOOST_TEST(text.find("NOT each once per epoch: 2 never 143,996 once 2 2 times") != std::string::npos);
@@ -164,11 +170,13 @@ BOOST_AUTO_TEST_CASE(a_failed_run_shows_the_first_cause_first_and_what_to_do) {
   r.job = "digits";
   r.result = "failed";
   r.cause = "the trainer threw in build() on every worker";
-  r.details = {"first: worker 3, std::runtime_error: hidden must be a positive number, got -4   (examples/digits/digits.cpp:41)",
+  r.details = {"first: worker 3, std::runtime_error: hidden must be a positive number, got -4   "
+               "(examples/digits/digits.cpp:41)",
                "start-up errors are not retried. Fix [trainer] hidden in digits.toml:19."};
   BOOST_TEST(failure_screen(r, {}) ==
              "troupe: digits failed at step 0: the trainer threw in build() on every worker\n"
-             "  first: worker 3, std::runtime_error: hidden must be a positive number, got -4   (examples/digits/digits.cpp:41)\n"
+             "  first: worker 3, std::runtime_error: hidden must be a positive number, got -4   "
+             "(examples/digits/digits.cpp:41)\n"
              "  start-up errors are not retried. Fix [trainer] hidden in digits.toml:19.\n");
 }
 
@@ -185,9 +193,11 @@ BOOST_AUTO_TEST_CASE(status_shows_the_job_and_its_nodes) {
   s.steps_per_s = 612;
   s.master_up_s = 6;
   s.master_restarts = 1;
-  s.nodes = {{0, "127.0.0.1", 2, 2, {0, 1}, 41, ""}, {1, "127.0.0.2", 2, 2, {2, 3}, 38, "1 restart in the last 60 s (limit 3)"}};
+  s.nodes = {{0, "127.0.0.1", 2, 2, {0, 1}, 41, ""},
+             {1, "127.0.0.2", 2, 2, {2, 3}, 38, "1 restart in the last 60 s (limit 3)"}};
   BOOST_TEST(status_screen(s, {}) ==
-             "digits · running · term 2 · generation 5 since 14:02:07 · step 1,184 · 612 steps/s · master up 6.0 s (restarted "
+             "digits · running · term 2 · generation 5 since 14:02:07 · step 1,184 · 612 steps/s · master up "
+             "6.0 s (restarted "
              "once)\n"
              "node  host       slots  workers         heartbeat  notes\n"
              "0     127.0.0.1  2/2    rank 0, rank 1      41 ms\n"
@@ -234,8 +244,9 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_the_line_is_redrawn_below_the_events) {
 }
 
 BOOST_AUTO_TEST_CASE(times_are_told_in_the_unit_that_fits) {
-  const std::pair<double, const char*> cases[] = {{0, "0 s"},     {0.0002, "0.2 ms"}, {0.037, "37 ms"},     {4.1, "4.1 s"},
-                                                  {41, "41 s"},   {125, "2 min 5 s"}, {10920, "3 h 2 min"}};
+  const std::pair<double, const char*> cases[] = {{0, "0 s"},          {0.0002, "0.2 ms"}, {0.037, "37 ms"},
+                                                  {4.1, "4.1 s"},      {41, "41 s"},       {125, "2 min 5 s"},
+                                                  {10920, "3 h 2 min"}};
   for (const auto& [seconds, text] : cases)
     BOOST_TEST(human_seconds(seconds) == text);
 }

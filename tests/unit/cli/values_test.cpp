@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 BOOST_AUTO_TEST_SUITE(values)
 
 BOOST_AUTO_TEST_CASE(durations_are_read_exactly_and_written_back_short) {
-  const std::pair<const char*, Duration> cases[] = {{"30s", 30s},    {"1.5m", 90s},     {"100ms", 100ms}, {"10 s", 10s},
-                                                    {"250us", 250us}, {"0.25s", 250ms}, {"2h", 2h},       {"0", 0s},
-                                                    {"7ns", 7ns}};
+  const std::pair<const char*, Duration> cases[] = {{"30s", 30s},  {"1.5m", 90s},    {"100ms", 100ms},
+                                                    {"10 s", 10s}, {"250us", 250us}, {"0.25s", 250ms},
+                                                    {"2h", 2h},    {"0", 0s},        {"7ns", 7ns}};
   for (const auto& [text, wanted] : cases) {
     const auto got = parse_duration(text);
     BOOST_REQUIRE(got.has_value());

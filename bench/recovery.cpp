@@ -1,0 +1,107 @@
+#include "bench/recovery.hpp"
+
+#include "bench/run_job.hpp"
+#include "troupe/random.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+namespace troupe::bench {
+
+namespace {
+
+struct Case {
+  std::string name;
+  std::string hold;
+  std::uint64_t spacing; ///< steps between two kills
+  double p50_ms;         ///< promised
+  double p99_ms;         ///< 0: not promised
+  std::uint32_t kills;
+  std::vector<std::string> more;
+};
+
+/// One kill every `spacing` steps, give or take a third, of a random rank.
+result<std::uint64_t> write_kills(const std::string& path, const Case& c, std::uint32_t workers) {
+  std::ofstream out(path);
+  Random random(1, "bench recovery " + c.name);
+  std::uint64_t step = 100;
+  for (std::uint32_t k = 0; k < c.kills; ++k) {
+    step += c.spacing - c.spacing / 3 + random.below(2 * c.spacing / 3 + 1);
+    out << fmt::format("kill worker {} at step {}\n", random.below(workers), step);
+  }
+  if (!out.flush())
+    return fail(Errc::exhausted, "cannot write " + path);
+  return step + c.spacing;
+}
+
+constexpr std::pair<const char*, double RecoveryTimes::*> phases[] = {
+  {"detect_ms", &RecoveryTimes::detect},         {"abort_ms", &RecoveryTimes::abort},
+  {"drain_ms", &RecoveryTimes::drain},           {"plan_ms", &RecoveryTimes::plan},
+  {"connect_ms", &RecoveryTimes::connect},       {"restore_ms", &RecoveryTimes::restore},
+  {"first_step_ms", &RecoveryTimes::first_step},
+};
+
+result<void> measure(const Case& c, const std::string& job, const BenchOptions& options,
+                     BenchReport& report) {
+  Scratch scratch("bench-recovery");
+  const auto chaos = scratch.path() + "/kills";
+  TROUPE_ASSIGN(const auto steps, write_kills(chaos, c, options.workers));
+  JobRun run;
+  run.job_file = job;
+  run.words = {
+    "--workers", std::to_string(options.workers),    "--chaos", chaos,
+    "--set",     fmt::format("job.steps={}", steps), "--set",   "job.epochs=0",
+    "--set",     "recovery.hold=" + c.hold,          "--set",   "recovery.budget_signal=1000000 per 1s",
+    "--set",     "evaluation.every=never",           "--set",   "checkpoint.every=never"};
+  run.words.insert(run.words.end(), c.more.begin(), c.more.end());
+  TROUPE_ASSIGN(const auto done, run_job(scratch, run));
+  std::vector<double> totals;
+  for (const auto& f : done.failures)
+    if (f.recovered)
+      totals.push_back(f.ms.total);
+  if (totals.empty())
+    return fail(Errc::exhausted, fmt::format("case {}: no kill was recovered from", c.name));
+  auto row = spread_row(c.name, "total_ms", totals);
+  row.bound = c.p50_ms;
+  row.met = *row.p50 <= c.p50_ms && (c.p99_ms <= 0 || *row.p99 <= c.p99_ms);
+  row.note = fmt::format("{} kills; promised p50{}", totals.size(),
+                         c.p99_ms > 0 ? fmt::format(" (and p99 {:.0f} ms)", c.p99_ms) : "");
+  report.rows.push_back(std::move(row));
+  for (const auto& [metric, phase] : phases) {
+    std::vector<double> values;
+    for (const auto& f : done.failures)
+      if (f.recovered)
+        values.push_back(f.ms.*phase);
+    report.rows.push_back(spread_row(c.name, metric, values));
+  }
+  if (totals.size() < c.kills)
+    report.notes.push_back(fmt::format("case {}: {} of {} kills struck a worker that was in a generation",
+                                       c.name, totals.size(), c.kills));
+  return {};
+}
+
+} // namespace
+
+result<BenchReport> recovery(const BenchOptions& options,
+                             const std::function<void(const std::string&)>& show) {
+  auto job = options.job;
+  if (job.empty()) {
+    TROUPE_ASSIGN(job, example_job());
+  }
+  const auto kills = options.quick ? options.kills / 30 + 1 : options.kills;
+  // Far enough apart that a replacement is back before the next kill.
+  const std::vector<Case> cases = {
+    {"hold", "5s", 120, 50, 200, kills, {}},
+    {"shrink", "0s", 300, 20, 80, kills, {}},
+  };
+  BenchReport report{"recovery", {}, {}};
+  for (const auto& c : cases) {
+    show(fmt::format("{}: {} kills", c.name, c.kills));
+    TROUPE_TRY(measure(c, job, options, report));
+  }
+  show("");
+  return report;
+}
+
+} // namespace troupe::bench
