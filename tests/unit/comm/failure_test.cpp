@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_member_killed_at_any_moment_frees_all_others) {
   auto random = testing::random("kill");
   for (int round = 0; round < 60; ++round) {
     const auto members = static_cast<std::uint32_t>(2 + random.below(5));
-    Group g(members, round % 2 ? 2000 : 40'000);
+    Group g(members, round % 2 ? 2000 : 10'000);
     g.start_workers();
     const auto victim = static_cast<std::uint32_t>(random.below(members));
     let_run(*g.stage, static_cast<std::uint32_t>(random.below(members)), random.below(20));

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -56,6 +57,7 @@ Children::~Children() {
 
 std::size_t Children::start(const std::function<int()>& body) {
   const auto parent = ::getpid();
+  std::fflush(nullptr); // or the child's copy of the buffers may be written too
   const auto pid = ::fork();
   BOOST_REQUIRE(pid >= 0);
   if (pid == 0) {
