@@ -137,7 +137,8 @@ private:
 
 /// Restore staging: copies version `key` of `from` into a free slot of `to`, checks each piece against its checksum
 /// and publishes it under the same key, agreed when it was. Does nothing when `to` holds it with the same digest.
-/// Errc::stale: `from` has it no longer; Errc::corrupt: wrong bytes, take another source; Errc::invalid: layouts differ.
+/// Errc::stale: `from` has it no longer; Errc::corrupt: wrong bytes, take another source; Errc::invalid: layouts
+/// differ.
 result<VersionInfo> copy_version(const SlotBank& from, PieceKey key, const SlotBank& to);
 
 } // namespace troupe::checkpoint

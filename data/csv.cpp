@@ -5,9 +5,10 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -119,26 +120,32 @@ struct Table {
   std::uint64_t rows = 0;
 };
 
-template <class T>
-void append(std::vector<std::byte>& bytes, T value) {
-  const auto at = bytes.size();
-  bytes.resize(at + sizeof value);
-  std::memcpy(bytes.data() + at, &value, sizeof value);
+// Stores the value of one cell; false when it is out of range.
+bool put_label(std::byte* to, double value) {
+  if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
+    return false;
+  const auto label = static_cast<std::int32_t>(value);
+  std::memcpy(to, &label, sizeof label);
+  return true;
 }
 
-// One cell of one line. `column` counts from 1.
-result<void> add_cell(Table& table, const Lines& lines, std::size_t column, double value, bool label, double scale) {
-  if (label) {
-    if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
-      return fail(Errc::invalid, lines.here(column) + "the label is not a whole number of 32 bits");
-    append(table.labels, static_cast<std::int32_t>(value));
-    return {};
-  }
-  const auto scaled = static_cast<float>(value * scale);
-  if (!std::isfinite(scaled))
-    return fail(Errc::invalid, lines.here(column) + "not a finite number in 32 bits");
-  append(table.features, scaled);
-  return {};
+bool put_feature(std::byte* to, double value) {
+  const auto feature = static_cast<float>(value);
+  std::memcpy(to, &feature, sizeof feature);
+  return std::isfinite(feature);
+}
+
+// Most cells are short whole numbers: reading them here is several times faster than the general way. Returns the end
+// of the cell, or nullptr when it is anything else.
+const char* short_number(const char* at, const char* end, double& value) {
+  const char* const first = at;
+  std::uint32_t number = 0;
+  while (at != end && static_cast<unsigned char>(*at - '0') < 10)
+    number = number * 10 + static_cast<std::uint32_t>(*at++ - '0');
+  if (at == first || at - first > 9 || (at != end && *at != ','))
+    return nullptr;
+  value = number;
+  return at;
 }
 
 std::size_t count_cells(std::string_view line) {
@@ -172,15 +179,30 @@ result<void> add_line(Table& table, const Lines& lines, std::string_view line, c
     return fail(Errc::invalid, lines.here(1) + std::to_string(cells) + " columns, the first row has " +
                                  std::to_string(table.columns));
   const auto label = options.label == LabelColumn::none ? 0 : options.label == LabelColumn::first ? 1 : cells;
-  std::size_t begin = 0;
+  const auto features = table.features.size();
+  table.features.resize(features + (cells - (label != 0)) * sizeof(float));
+  table.labels.resize(table.labels.size() + (label != 0) * sizeof(std::int32_t));
+  auto* next_feature = table.features.data() + features;
+  const char* at = line.data();
+  const char* const end = at + line.size();
   for (std::size_t column = 1; column <= cells; ++column) {
-    const auto end = std::min(line.find(',', begin), line.size());
-    const auto cell = trim(line.substr(begin, end - begin));
     double value = 0;
-    if (!parse_number(cell, value))
-      return fail(Errc::invalid, lines.here(column) + "not a number: \"" + std::string(cell.substr(0, 40)) + '"');
-    TROUPE_TRY(add_cell(table, lines, column, value, column == label, options.scale));
-    begin = end + 1;
+    const char* cell_end = short_number(at, end, value);
+    if (cell_end == nullptr) {
+      cell_end = std::find(at, end, ',');
+      const auto cell = trim({at, static_cast<std::size_t>(cell_end - at)});
+      if (!parse_number(cell, value))
+        return fail(Errc::invalid, lines.here(column) + "not a number: \"" + std::string(cell.substr(0, 40)) + '"');
+    }
+    if (column == label) {
+      if (!put_label(table.labels.data() + table.labels.size() - sizeof(std::int32_t), value))
+        return fail(Errc::invalid, lines.here(column) + "the label is not a whole number of 32 bits");
+    } else {
+      if (!put_feature(next_feature, value * options.scale))
+        return fail(Errc::invalid, lines.here(column) + "not a finite number in 32 bits");
+      next_feature += sizeof(float);
+    }
+    at = cell_end + 1;
   }
   ++table.rows;
   return {};

@@ -81,10 +81,11 @@ result<std::vector<SampleId>> split_rows(const Dataset& dataset, const SplitOpti
     // A stream of its own per label, so that a label's choice does not depend on the other labels.
     const auto label = static_cast<std::uint64_t>(c.label);
     const auto key = options.seed ^ checksum(&label, sizeof label);
-    const SampleOrder order(OrderKind::permuted, c.rows.size(), key);
+    std::vector<SampleId> order(c.rows.size());
+    SampleOrder(OrderKind::permuted, c.rows.size(), key).fill(0, order);
     for (std::uint64_t i = 0; i < c.rows.size(); ++i)
       if ((i < c.test) == (options.part == Part::test))
-        chosen.push_back(c.rows[order.row(0, i)]);
+        chosen.push_back(c.rows[order[i]]);
   }
   std::sort(chosen.begin(), chosen.end());
   return chosen;

@@ -50,7 +50,8 @@ def main():
             assert values == EXPECTED, values
             assert step == 42 and empty == [0, 4] and job == "sample", out
         if h5dump:
-            out = subprocess.run([h5dump, "-d", "/bf16", stem + ".h5"], check=True, capture_output=True, text=True).stdout
+            out = subprocess.run([h5dump, "-d", "/bf16", stem + ".h5"], check=True, capture_output=True,
+                                 text=True).stdout
             assert "1, -2.5" in out, out
     if not python and not h5dump:
         print("skipped: neither h5py nor h5dump is installed")
