@@ -17,8 +17,8 @@ void fill(Tensor t, const char* what, Draw draw) {
     for (auto& x : t.f64())
       x = draw();
   } else {
-    throw std::invalid_argument(std::string(what) + " initialises f32 and f64, but tensor '" + t.name() + "' holds " +
-                                std::string(to_string(t.dtype())));
+    throw std::invalid_argument(std::string(what) + " initialises f32 and f64, but tensor '" + t.name() +
+                                "' holds " + std::string(to_string(t.dtype())));
   }
 }
 
@@ -34,18 +34,19 @@ Initialiser zeros() {
 Initialiser constant(double value) {
   return [value](Tensor t, Random&) {
     switch (t.dtype()) {
-      case DType::f32: std::ranges::fill(t.f32(), static_cast<float>(value)); return;
-      case DType::f64: std::ranges::fill(t.f64(), value); return;
-      case DType::i32: std::ranges::fill(t.i32(), static_cast<std::int32_t>(value)); return;
-      case DType::i64: std::ranges::fill(t.i64(), static_cast<std::int64_t>(value)); return;
-      case DType::u8: std::ranges::fill(t.as<std::uint8_t>(), static_cast<std::uint8_t>(value)); return;
-      default: throw std::invalid_argument("constant() cannot fill " + std::string(to_string(t.dtype())));
+    case DType::f32: std::ranges::fill(t.f32(), static_cast<float>(value)); return;
+    case DType::f64: std::ranges::fill(t.f64(), value); return;
+    case DType::i32: std::ranges::fill(t.i32(), static_cast<std::int32_t>(value)); return;
+    case DType::i64: std::ranges::fill(t.i64(), static_cast<std::int64_t>(value)); return;
+    case DType::u8: std::ranges::fill(t.as<std::uint8_t>(), static_cast<std::uint8_t>(value)); return;
+    default: throw std::invalid_argument("constant() cannot fill " + std::string(to_string(t.dtype())));
     }
   };
 }
 
 Initialiser normal(double stddev) {
-  return [stddev](Tensor t, Random& random) { fill(t, "normal()", [&] { return stddev * random.normal(); }); };
+  return
+    [stddev](Tensor t, Random& random) { fill(t, "normal()", [&] { return stddev * random.normal(); }); };
 }
 
 Initialiser uniform(double bound) {

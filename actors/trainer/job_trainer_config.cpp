@@ -17,7 +17,7 @@ bool parse(const std::string& text, T& out) {
 }
 
 std::string_view kind_name(TrainerValueKind kind) {
-  constexpr std::string_view names[] = {"a boolean", "an integer", "a number", "a text",
+  constexpr std::string_view names[] = {"a boolean",          "an integer",        "a number",       "a text",
                                         "a list of integers", "a list of numbers", "a list of texts"};
   return names[static_cast<unsigned>(kind)];
 }
@@ -35,7 +35,8 @@ const TrainerValue* JobTrainerConfig::find(std::string_view key) const {
 }
 
 void JobTrainerConfig::throw_type(const TrainerValue& value, std::string_view wanted) const {
-  throw ConfigError(fmt::format("{}: [trainer] {} must be {}, not {}", value.where, value.key, wanted, kind_name(value.kind)));
+  throw ConfigError(fmt::format("{}: [trainer] {} must be {}, not {}", value.where, value.key, wanted,
+                                kind_name(value.kind)));
 }
 
 bool JobTrainerConfig::has(std::string_view key) const {
@@ -57,7 +58,8 @@ double JobTrainerConfig::number(std::string_view key, double fallback) const {
   if (!value)
     return fallback;
   double out = 0;
-  if ((value->kind != TrainerValueKind::number && value->kind != TrainerValueKind::integer) || !parse(value->value, out))
+  if ((value->kind != TrainerValueKind::number && value->kind != TrainerValueKind::integer) ||
+      !parse(value->value, out))
     throw_type(*value, "a number");
   return out;
 }
@@ -80,7 +82,8 @@ std::string JobTrainerConfig::text(std::string_view key, std::string fallback) c
   return value->value;
 }
 
-std::vector<std::int64_t> JobTrainerConfig::integers(std::string_view key, std::vector<std::int64_t> fallback) const {
+std::vector<std::int64_t> JobTrainerConfig::integers(std::string_view key,
+                                                     std::vector<std::int64_t> fallback) const {
   const auto* value = find(key);
   if (!value)
     return fallback;

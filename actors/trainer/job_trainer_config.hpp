@@ -1,6 +1,6 @@
-// The [trainer] table behind troupe::Config. Getters check the type and remember which keys were asked for; after
-// build, unknown_key() finds one that nobody read. Errors are ConfigError and name file, line and key. Used during
-// build on the trainer's thread only.
+// The [trainer] table behind troupe::Config. Getters check the type and remember which keys were asked for;
+// after build, unknown_key() finds one that nobody read. Errors are ConfigError and name file, line and key.
+// Used during build on the trainer's thread only.
 #pragma once
 
 #include "actors/job_config.hpp"

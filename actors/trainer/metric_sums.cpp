@@ -58,7 +58,8 @@ void MetricWriter::add(std::string_view name, double sum, double weight) {
       return;
     }
   if (name.empty() || name.size() > MetricTable::max_length)
-    throw std::invalid_argument("metric names have 1 to 40 characters, got '" + std::string(name.substr(0, 80)) + "'");
+    throw std::invalid_argument("metric names have 1 to 40 characters, got '" +
+                                std::string(name.substr(0, 80)) + "'");
   if (table_->count == MetricTable::max_names)
     throw std::invalid_argument("metric '" + std::string(name) + "' is the 17th: at most 16 are possible");
   auto& row = table_->rows[table_->count++];

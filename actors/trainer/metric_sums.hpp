@@ -1,6 +1,7 @@
-// Sums of one evaluation. Each virtual worker's block fills a table of fixed size that travels in its attachment; all
-// members then add the V tables by the reduction tree, name by name, so they see the same bits whatever N is, also
-// when a block is empty or names come in another order. Plain memory, trainer's thread.
+// Sums of one evaluation. Each virtual worker's block fills a table of fixed size that travels in its
+// attachment; all members then add the V tables by the reduction tree, name by name, so they see the same
+// bits whatever N is, also when a block is empty or names come in another order. Plain memory, trainer's
+// thread.
 #pragma once
 
 #include "troupe/metrics.hpp"

@@ -38,7 +38,8 @@ template <class Names>
 } // namespace
 
 StateMemory::StateMemory(std::size_t bytes)
-  : data_(static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 64), std::align_val_t{64}))) {
+    : data_(
+        static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 64), std::align_val_t{64}))) {
   std::memset(data_.get(), 0, bytes);
 }
 
@@ -47,24 +48,27 @@ void StateMemory::Free::operator()(std::byte* p) const {
 }
 
 ModelState::ModelState(std::uint64_t seed, std::uint32_t virtual_workers)
-  : seed_(seed), virtual_workers_(virtual_workers) {}
+    : seed_(seed), virtual_workers_(virtual_workers) {}
 
 void ModelState::check_name(const std::string& name, const Shape& shape) const {
   if (closed_)
-    throw std::logic_error(fmt::format("'{}' is registered after build() ended: state is registered in build only", name));
+    throw std::logic_error(
+      fmt::format("'{}' is registered after build() ended: state is registered in build only", name));
   if (name.empty())
     throw std::invalid_argument("a tensor needs a name");
   if (name.size() > 200)
     throw std::invalid_argument(fmt::format("name '{}…' is longer than 200 bytes", name.substr(0, 60)));
   if (name.starts_with("troupe/"))
-    throw std::invalid_argument(fmt::format("'{}': names that start with 'troupe/' belong to the runtime", name));
+    throw std::invalid_argument(
+      fmt::format("'{}': names that start with 'troupe/' belong to the runtime", name));
   for (unsigned char c : name)
     if (c < 0x20 || c == 0x7f)
       throw std::invalid_argument(fmt::format("'{}' has a control character in it", name));
   if (index_.contains(name) || statistic_index_.contains(name))
     throw std::invalid_argument(fmt::format("'{}' is registered twice", name));
   if (shape.size() > 7)
-    throw std::invalid_argument(fmt::format("'{}' has {} dimensions, at most 7 are possible", name, shape.size()));
+    throw std::invalid_argument(
+      fmt::format("'{}' has {} dimensions, at most 7 are possible", name, shape.size()));
   std::size_t bytes = 8;
   for (auto size : shape) {
     if (size < 0)
@@ -78,11 +82,14 @@ void ModelState::check_name(const std::string& name, const Shape& shape) const {
 StateEntry& ModelState::add(std::string name, StateKind kind, DType dtype, Shape item_shape, Place place) {
   check_name(name, item_shape);
   if (place != Place::host)
-    throw NotYet(fmt::format("{} '{}': state on a device is not there yet, use Place::host", kind_name(kind), name));
+    throw NotYet(
+      fmt::format("{} '{}': state on a device is not there yet, use Place::host", kind_name(kind), name));
   if (dtype == DType::f16 || dtype == DType::bf16)
-    throw NotYet(fmt::format("{} '{}': {} state is not there yet, use f32", kind_name(kind), name, to_string(dtype)));
+    throw NotYet(
+      fmt::format("{} '{}': {} state is not there yet, use f32", kind_name(kind), name, to_string(dtype)));
   if (kind == StateKind::parameter && dtype != DType::f32 && dtype != DType::f64)
-    throw NotYet(fmt::format("parameter '{}': parameters of {} are not there yet, use f32", name, to_string(dtype)));
+    throw NotYet(
+      fmt::format("parameter '{}': parameters of {} are not there yet, use f32", name, to_string(dtype)));
   auto shape = item_shape;
   if (kind == StateKind::virtual_state)
     shape.insert(shape.begin(), virtual_workers_);
@@ -107,7 +114,8 @@ void ModelState::initialise(StateEntry& entry, const Initialiser& init) {
   }
   for (std::uint32_t v = 0; v < virtual_workers_; ++v) {
     Random random(seed_, "build virtual", {key, v});
-    init(Tensor(&entry.name, entry.dtype, &entry.item_shape, entry.memory.data() + v * entry.item_bytes), random);
+    init(Tensor(&entry.name, entry.dtype, &entry.item_shape, entry.memory.data() + v * entry.item_bytes),
+         random);
   }
 }
 
@@ -134,7 +142,8 @@ Scalar ModelState::scalar(std::string name, double initial) {
 
 Tensor ModelState::sharded(std::string name, Shape shape, Initialiser, DType) {
   check_name(name, shape);
-  throw NotYet(fmt::format("sharded '{}': state split over the workers is not there yet, use buffer()", name));
+  throw NotYet(
+    fmt::format("sharded '{}': state split over the workers is not there yet, use buffer()", name));
 }
 
 void ModelState::virtual_state(std::string name, Shape shape, Initialiser init) {
@@ -185,10 +194,12 @@ ConstTensor ModelState::tensor(std::string_view name) const {
 ConstTensor ModelState::virtual_state_of(std::string_view name, std::uint32_t virtual_worker) const {
   const auto& entry = find(name);
   if (entry.kind != StateKind::virtual_state)
-    throw std::invalid_argument(fmt::format("'{}' is a {}, not a virtual_state", name, kind_name(entry.kind)));
+    throw std::invalid_argument(
+      fmt::format("'{}' is a {}, not a virtual_state", name, kind_name(entry.kind)));
   if (virtual_worker >= virtual_workers_)
     throw std::out_of_range(fmt::format("virtual worker {} of {}", virtual_worker, virtual_workers_));
-  return ConstTensor(&entry.name, entry.dtype, &entry.item_shape, entry.memory.data() + virtual_worker * entry.item_bytes);
+  return ConstTensor(&entry.name, entry.dtype, &entry.item_shape,
+                     entry.memory.data() + virtual_worker * entry.item_bytes);
 }
 
 std::vector<checkpoint::PieceSpec> ModelState::pieces() const {

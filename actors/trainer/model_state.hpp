@@ -1,6 +1,7 @@
-// The registered state behind troupe::Model: every tensor with its memory, and how gradients and statistics lie in a
-// leaf of the reduction. Filled by Trainer::build, then closed; from there on names, shapes and addresses are fixed.
-// Owned by the engine, trainer's thread only. Nothing here knows of steps, workers or time.
+// The registered state behind troupe::Model: every tensor with its memory, and how gradients and statistics
+// lie in a leaf of the reduction. Filled by Trainer::build, then closed; from there on names, shapes and
+// addresses are fixed. Owned by the engine, trainer's thread only. Nothing here knows of steps, workers or
+// time.
 #pragma once
 
 #include "checkpoint/layout.hpp"
@@ -32,8 +33,8 @@ struct StateEntry {
   std::string name;
   StateKind kind;
   DType dtype;
-  Shape shape;       ///< of the whole piece; virtual_state: [V, item shape...]
-  Shape item_shape;  ///< what the user named
+  Shape shape;      ///< of the whole piece; virtual_state: [V, item shape...]
+  Shape item_shape; ///< what the user named
   StateMemory memory;
   std::size_t item_bytes;
   Tensor tensor{};
@@ -73,15 +74,18 @@ public:
   /// Ends registration. Throws std::invalid_argument when no parameter was registered.
   void close();
 
-  const std::vector<std::unique_ptr<StateEntry>>& entries() const { return entries_; } ///< by name, once closed
-  const std::vector<LeafPart>& gradients() const { return gradients_; }  ///< in the order of registration
+  const std::vector<std::unique_ptr<StateEntry>>& entries() const {
+    return entries_;
+  }                                                                       ///< by name, once closed
+  const std::vector<LeafPart>& gradients() const { return gradients_; }   ///< in the order of registration
   const std::vector<LeafPart>& statistics() const { return statistics_; } ///< behind the gradients
   const NameIndex& gradient_index() const { return gradient_index_; }
   const NameIndex& statistic_index() const { return statistic_index_; }
   std::size_t gradient_floats() const { return gradient_floats_; }
   std::size_t leaf_floats() const { return leaf_floats_; }
 
-  /// The virtual states, in name order, and the bytes one virtual worker's next values take (each 64-byte aligned).
+  /// The virtual states, in name order, and the bytes one virtual worker's next values take (each 64-byte
+  /// aligned).
   struct VirtualPart {
     StateEntry* entry = nullptr;
     std::size_t offset = 0;

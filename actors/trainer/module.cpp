@@ -23,14 +23,18 @@ result<Module> Module::load(const std::string& path) {
   auto* entry = reinterpret_cast<const ModuleInfo* (*)()>(::dlsym(handle, "troupe_module"));
   if (!entry) {
     ::dlclose(handle);
-    return fail(Errc::invalid, fmt::format("module {} has no TROUPE_TRAINER(Class) line: it exports no troupe_module", path));
+    return fail(
+      Errc::invalid,
+      fmt::format("module {} has no TROUPE_TRAINER(Class) line: it exports no troupe_module", path));
   }
   const auto* module = entry();
-  if (!module || module->abi != TROUPE_ABI || !module->version || std::strcmp(module->version, TROUPE_VERSION) != 0) {
-    auto context = fmt::format("module {} was built against troupe {} (interface {}), this is troupe {} (interface {}): "
-                               "build it again",
-                               path, module && module->version ? module->version : "?", module ? module->abi : 0,
-                               TROUPE_VERSION, TROUPE_ABI);
+  if (!module || module->abi != TROUPE_ABI || !module->version ||
+      std::strcmp(module->version, TROUPE_VERSION) != 0) {
+    auto context =
+      fmt::format("module {} was built against troupe {} (interface {}), this is troupe {} (interface {}): "
+                  "build it again",
+                  path, module && module->version ? module->version : "?", module ? module->abi : 0,
+                  TROUPE_VERSION, TROUPE_ABI);
     ::dlclose(handle);
     return fail(Errc::invalid, std::move(context));
   }

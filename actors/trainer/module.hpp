@@ -1,5 +1,5 @@
-// Loads a trainer module: one shared library with a TROUPE_TRAINER line. Stays loaded for the life of the process,
-// since vtables and exceptions of the module may live on. Errors say what to do.
+// Loads a trainer module: one shared library with a TROUPE_TRAINER line. Stays loaded for the life of the
+// process, since vtables and exceptions of the module may live on. Errors say what to do.
 #pragma once
 
 #include "base/errors.hpp"
@@ -12,8 +12,8 @@ namespace troupe {
 
 class Module {
 public:
-  /// Errc::invalid: no such file, not a shared library of this machine, undefined symbols, no TROUPE_TRAINER line, or
-  /// built against another version of the interface.
+  /// Errc::invalid: no such file, not a shared library of this machine, undefined symbols, no TROUPE_TRAINER
+  /// line, or built against another version of the interface.
   static result<Module> load(const std::string& path);
 
   /// A new trainer. Exceptions of its constructor pass through.

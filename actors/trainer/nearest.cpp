@@ -40,7 +40,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return best;
 }
 
-std::string no_such_name(std::string_view kind, std::string_view name, std::span<const std::string_view> candidates) {
+std::string no_such_name(std::string_view kind, std::string_view name,
+                         std::span<const std::string_view> candidates) {
   auto text = "no " + std::string(kind) + " '" + std::string(name) + "'";
   if (auto near = nearest_name(name, candidates); !near.empty())
     return text + ": did you mean '" + std::string(near) + "'?";

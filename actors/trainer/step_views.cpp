@@ -68,7 +68,8 @@ Tensor StepGradients::virtual_state(std::string_view name) {
     throw std::logic_error("virtual_state() belongs to gradient(): the mean has none");
   for (const auto& part : model_->virtual_parts())
     if (part.entry->name == name)
-      return Tensor(&part.entry->name, part.entry->dtype, &part.entry->item_shape, next_virtual_ + part.offset);
+      return Tensor(&part.entry->name, part.entry->dtype, &part.entry->item_shape,
+                    next_virtual_ + part.offset);
   std::vector<std::string_view> names;
   for (const auto& part : model_->virtual_parts())
     names.push_back(part.entry->name);
@@ -80,7 +81,7 @@ void StepGradients::ready(std::string_view parameter) {
 }
 
 StepBatch::StepBatch(const data::Dataset& dataset, std::uint64_t seed, std::uint64_t capacity)
-  : dataset_(&dataset), seed_(seed), buffer_(dataset, capacity) {
+    : dataset_(&dataset), seed_(seed), buffer_(dataset, capacity) {
   for (const auto& field : dataset.fields()) {
     Shape shape{0};
     shape.insert(shape.end(), field.sample_shape.begin(), field.sample_shape.end());
@@ -126,7 +127,8 @@ double sum_of_squares(std::span<const float> values) {
   double level[48];
   std::uint64_t filled = 0;
   for (std::size_t b = 0; b < blocks; ++b) {
-    double sum = block_sum_of_squares(values.data() + b * norm_block, std::min(norm_block, values.size() - b * norm_block));
+    double sum = block_sum_of_squares(values.data() + b * norm_block,
+                                      std::min(norm_block, values.size() - b * norm_block));
     unsigned l = 0;
     for (; filled >> l & 1; ++l)
       sum = level[l] + sum;

@@ -1,6 +1,7 @@
-// What a trainer sees during one step, as views of memory that the engine points them at: gradients over a leaf of the
-// reduction or over the mean, the batch of one virtual worker, facts of the step, and the sums of an evaluation. Made
-// once per engine and pointed anew each step, so a step allocates nothing. Trainer's thread.
+// What a trainer sees during one step, as views of memory that the engine points them at: gradients over a
+// leaf of the reduction or over the mean, the batch of one virtual worker, facts of the step, and the sums of
+// an evaluation. Made once per engine and pointed anew each step, so a step allocates nothing. Trainer's
+// thread.
 #pragma once
 
 #include "actors/trainer/model_state.hpp"
@@ -43,7 +44,8 @@ public:
 
   data::BatchBuffer& buffer() { return buffer_; }
   /// After the buffer was filled.
-  void point(Step step, std::uint64_t epoch, std::uint32_t phase, std::uint32_t virtual_worker, bool evaluation);
+  void point(Step step, std::uint64_t epoch, std::uint32_t phase, std::uint32_t virtual_worker,
+             bool evaluation);
 
   Step step() const override { return step_; }
   std::uint64_t epoch() const override { return epoch_; }
@@ -66,12 +68,12 @@ private:
   bool evaluation_ = false;
 };
 
-/// Sum of squares of `values` as float64 in a fixed order: blocks of 4096 elements, each summed in eight lanes, blocks
-/// and lanes by the binary tree of the reduction. The same bits on every host.
+/// Sum of squares of `values` as float64 in a fixed order: blocks of 4096 elements, each summed in eight
+/// lanes, blocks and lanes by the binary tree of the reduction. The same bits on every host.
 double sum_of_squares(std::span<const float> values);
 
-/// The reduction tree over values[0 … n): node (l, i) sums [i·2^l, (i+1)·2^l); a missing child is passed through.
-/// Leaves the sum in values[0]; 0 for no values.
+/// The reduction tree over values[0 … n): node (l, i) sums [i·2^l, (i+1)·2^l); a missing child is passed
+/// through. Leaves the sum in values[0]; 0 for no values.
 double tree_sum(std::span<double> values);
 
 struct StepFacts {

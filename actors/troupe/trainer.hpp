@@ -31,6 +31,7 @@ public:
   virtual Verdict on_metrics(const Metrics&, const StepInfo&) { return Verdict::go_on; }
   /// Names of several updates per step (two optimizers, a GAN); each has its own gradient, reduction and update.
   virtual std::vector<std::string> phases() const { return {}; }
+  /// Names the actors of the module (troupe/registry.hpp). After build.
   virtual void actors(Registry&) {}
   virtual void run(Session& session);
 };

@@ -1,6 +1,6 @@
-// What travels beside one virtual worker's leaf, unreduced: who computed what from which version, the ids handed to
-// `gradient`, the next values of its virtual state; in an evaluation its table of sums. Offsets are fixed for a job.
-// Plain memory in the communicator's segment, not zeroed between steps.
+// What travels beside one virtual worker's leaf, unreduced: who computed what from which version, the ids
+// handed to `gradient`, the next values of its virtual state; in an evaluation its table of sums. Offsets are
+// fixed for a job. Plain memory in the communicator's segment, not zeroed between steps.
 #pragma once
 
 #include "actors/trainer/metric_sums.hpp"
@@ -26,8 +26,8 @@ class AttachmentLayout {
 public:
   AttachmentLayout() = default;
   AttachmentLayout(std::uint64_t micro_batch, std::size_t virtual_bytes, bool evaluates)
-    : micro_batch_(micro_batch), virtual_at_(round(ids_at + micro_batch * sizeof(SampleId))),
-      bytes_(virtual_at_ + round(virtual_bytes)) {
+      : micro_batch_(micro_batch), virtual_at_(round(ids_at + micro_batch * sizeof(SampleId))),
+        bytes_(virtual_at_ + round(virtual_bytes)) {
     if (evaluates && bytes_ < round(ids_at + sizeof(MetricTable)))
       bytes_ = round(ids_at + sizeof(MetricTable));
   }
@@ -50,7 +50,9 @@ public:
   }
   std::byte* next_virtual(std::span<std::byte> a) const { return a.data() + virtual_at_; }
   const std::byte* next_virtual(std::span<const std::byte> a) const { return a.data() + virtual_at_; }
-  MetricTable& metrics(std::span<std::byte> a) const { return *reinterpret_cast<MetricTable*>(a.data() + ids_at); }
+  MetricTable& metrics(std::span<std::byte> a) const {
+    return *reinterpret_cast<MetricTable*>(a.data() + ids_at);
+  }
   const MetricTable& metrics(std::span<const std::byte> a) const {
     return *reinterpret_cast<const MetricTable*>(a.data() + ids_at);
   }

@@ -10,11 +10,11 @@ namespace troupe {
 
 struct BareLoop::Impl {
   Impl(const JobConfig& config, Trainer& t, const data::Dataset& train)
-    : job(config), trainer(t), dataset(train),
-      feeder(train, data::SampleOrder(data::OrderKind::permuted, train.rows(), config.job.seed),
-             data::BatchPlan(train.rows(), config.workers.virtual_workers, config.workers.micro_batch)),
-      model(config.job.seed, config.workers.virtual_workers), gradients(model), mean_view(model),
-      facts(config.job.seed) {
+      : job(config), trainer(t), dataset(train),
+        feeder(train, data::SampleOrder(data::OrderKind::permuted, train.rows(), config.job.seed),
+               data::BatchPlan(train.rows(), config.workers.virtual_workers, config.workers.micro_batch)),
+        model(config.job.seed, config.workers.virtual_workers), gradients(model), mean_view(model),
+        facts(config.job.seed) {
     JobTrainerConfig trainer_config(config);
     trainer.build(model, trainer_config);
     model.close();
@@ -46,7 +46,7 @@ struct BareLoop::Impl {
 };
 
 BareLoop::BareLoop(const JobConfig& job, Trainer& trainer, const data::Dataset& train)
-  : impl_(std::make_unique<Impl>(job, trainer, train)) {}
+    : impl_(std::make_unique<Impl>(job, trainer, train)) {}
 
 BareLoop::~BareLoop() = default;
 

@@ -21,8 +21,8 @@ struct Difference {
   std::size_t piece = 0;
 };
 
-std::optional<Difference> compare(const CheckRun::Result& reference, const CheckRun::Result& run, std::uint64_t steps,
-                                  std::size_t pieces) {
+std::optional<Difference> compare(const CheckRun::Result& reference, const CheckRun::Result& run,
+                                  std::uint64_t steps, std::size_t pieces) {
   for (std::uint64_t step = 0; step <= steps; ++step)
     for (std::size_t piece = 0; piece < pieces; ++piece)
       for (std::uint32_t slot = 0; slot < run.workers; ++slot) {
@@ -47,11 +47,11 @@ class Checker {
 public:
   Checker(const JobConfig& job, const JobData& data, const TrainerCheckOptions& options,
           const std::function<void(const TrainerCheckCase&)>& on_case)
-    : job_(job), data_(data), options_(options), on_case_(on_case) {
+      : job_(job), data_(data), options_(options), on_case_(on_case) {
     options_.steps = std::max<std::uint64_t>(2, options.steps);
     options_.kill_at = std::clamp<std::uint64_t>(options.kill_at, 1, options_.steps - 1);
-    options_.workers =
-        std::clamp<std::uint32_t>(options.workers, 1, std::min(job.workers.virtual_workers, CheckRun::most_workers));
+    options_.workers = std::clamp<std::uint32_t>(
+      options.workers, 1, std::min(job.workers.virtual_workers, CheckRun::most_workers));
     job_.job.steps = options_.steps;
     job_.job.epochs = 0;
     job_.job.digest_every = 0; // divergence is found by comparing, not by an abort
@@ -77,10 +77,11 @@ public:
     report_.model_digest = hex64(reference.slot(0).model_digest);
 
     script.salt = 2;
-    if (!judge("1 worker, once more", reference, runs.run(script, probe_),
-               "two runs of one worker differ: rand(), the time, uninitialised memory, or threads? Random numbers "
-               "come from "
-               "batch.random() and info.random(name)"))
+    if (!judge(
+          "1 worker, once more", reference, runs.run(script, probe_),
+          "two runs of one worker differ: rand(), the time, uninitialised memory, or threads? Random numbers "
+          "come from "
+          "batch.random() and info.random(name)"))
       return report_; // nothing else can be told from such a trainer
     many_workers(runs, reference);
     if (options_.workers >= 2) {
@@ -88,7 +89,8 @@ public:
       script.killed = {1};
       script.kill_at = options_.kill_at;
       script.salt = 10;
-      judge(fmt::format("worker 1 of 2 killed at step {}", options_.kill_at), reference, runs.run(script, probe_),
+      judge(fmt::format("worker 1 of 2 killed at step {}", options_.kill_at), reference,
+            runs.run(script, probe_),
             "an optimizer counter outside the model? Register everything that update() changes");
     }
     script.workers = std::min<std::uint32_t>(2, options_.workers);
@@ -97,7 +99,8 @@ public:
       script.killed.push_back(s);
     script.kill_at = options_.kill_at;
     script.salt = 20;
-    judge(fmt::format("all killed and resumed at step {}", options_.kill_at), reference, runs.run(script, probe_),
+    judge(fmt::format("all killed and resumed at step {}", options_.kill_at), reference,
+          runs.run(script, probe_),
           "an optimizer counter outside the model? Register everything that update() changes");
     report_.passed = std::ranges::all_of(report_.cases, &TrainerCheckCase::passed);
     return report_;
@@ -113,9 +116,9 @@ private:
       script.workers = n;
       script.salt = n + 2;
       all = examine(
-          reference, runs.run(script, probe_),
-          "gradient() depends on which virtual workers run in one process: a sum kept between calls, a static "
-          "variable, or info.members()?");
+        reference, runs.run(script, probe_),
+        "gradient() depends on which virtual workers run in one process: a sum kept between calls, a static "
+        "variable, or info.members()?");
       if (!all.passed)
         break;
     }
@@ -131,7 +134,8 @@ private:
     return report_.cases.back().passed;
   }
 
-  bool judge(std::string name, const CheckRun::Result& reference, const CheckRun::Result& run, std::string hint) {
+  bool judge(std::string name, const CheckRun::Result& reference, const CheckRun::Result& run,
+             std::string hint) {
     auto one = examine(reference, run, std::move(hint));
     one.name = std::move(name);
     return add(std::move(one));
@@ -151,11 +155,11 @@ private:
   bool look_inside(const CheckRun::Result& run, TrainerCheckCase& one) const {
     for (std::uint32_t s = 0; s < run.workers; ++s)
       if (const auto& slot = run.slot(s); slot.wrote_in_gradient) {
-        one.finding = fmt::format("gradient() changed the registered state '{}' at step {}", slot.wrote_to.get(),
-                                  slot.wrote_in_gradient - 1);
-        one.hint =
-            "an aborted step is computed again: change state in update(); statistics go through out.stat(name), "
-            "recurrent state through out.virtual_state(name)";
+        one.finding = fmt::format("gradient() changed the registered state '{}' at step {}",
+                                  slot.wrote_to.get(), slot.wrote_in_gradient - 1);
+        one.hint = "an aborted step is computed again: change state in update(); statistics go through "
+                   "out.stat(name), "
+                   "recurrent state through out.virtual_state(name)";
         return false;
       }
     if (!run.finished()) {
@@ -166,7 +170,8 @@ private:
     return true;
   }
 
-  TrainerCheckCase examine(const CheckRun::Result& reference, const CheckRun::Result& run, std::string hint) const {
+  TrainerCheckCase examine(const CheckRun::Result& reference, const CheckRun::Result& run,
+                           std::string hint) const {
     TrainerCheckCase one;
     const auto different = compare(reference, run, options_.steps, probe_.pieces.size());
     if (different && !wrote_in_gradient(run)) {
@@ -194,7 +199,8 @@ private:
     return false;
   }
 
-  std::string describe(const CheckRun::Result& reference, const CheckRun::Result& run, const Difference& d) const {
+  std::string describe(const CheckRun::Result& reference, const CheckRun::Result& run,
+                       const Difference& d) const {
     const auto& spec = probe_.layout.bank.pieces()[*probe_.layout.bank.find(probe_.pieces[d.piece])];
     auto text = fmt::format("differ: tensor '{}' ", spec.name);
     text += d.step == 0 ? "from build() on" : fmt::format("from step {} on", d.step - 1);

@@ -1,6 +1,6 @@
-// Memory that the processes of one check run share: one Slot per worker, and per worker, step and piece the checksum
-// and (for states that fit) the bytes. Made by the parent before it forks; plain memory, each slot written by its own
-// worker only but for `dead`, which the parent writes.
+// Memory that the processes of one check run share: one Slot per worker, and per worker, step and piece the
+// checksum and (for states that fit) the bytes. Made by the parent before it forks; plain memory, each slot
+// written by its own worker only but for `dead`, which the parent writes.
 #pragma once
 
 #include "actors/worker/check_run.hpp"
@@ -46,7 +46,7 @@ struct CheckWorker {
   std::span<const UniqueFd> segments; ///< by generation, from 1
   std::span<const UniqueFd> banks;    ///< by slot
   std::uint32_t slot = 0;
-  std::uint32_t life = 1;             ///< 1, or 2 after it was killed
+  std::uint32_t life = 1; ///< 1, or 2 after it was killed
 };
 
 /// The whole life of one worker process. Never returns.

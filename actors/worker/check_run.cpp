@@ -1,5 +1,6 @@
-#include "actors/worker/check_memory.hpp"
+#include "actors/worker/check_run.hpp"
 
+#include "actors/worker/check_memory.hpp"
 #include "base/assert.hpp"
 #include "comm/segment.hpp"
 
@@ -19,11 +20,12 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t most_kept = 512 << 20;  // bytes of state kept over all steps and workers
+constexpr std::size_t most_kept = 512 << 20; // bytes of state kept over all steps and workers
 constexpr std::size_t probe_bytes = 64 << 20;
 
 std::byte* map_shared(std::size_t bytes) {
-  void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base =
+    ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
     throw std::bad_alloc();
   return static_cast<std::byte*>(base);
@@ -85,7 +87,7 @@ template struct SharedText<40>;
 
 CheckMemory::CheckMemory(const BankLayout& layout, std::size_t pieces, std::uint32_t worker_count,
                          std::uint64_t step_count)
-  : workers(worker_count), steps(step_count), piece_count(pieces) {
+    : workers(worker_count), steps(step_count), piece_count(pieces) {
   for (const auto& piece : layout.pieces())
     if (piece.counts_for_digest) {
       offsets.push_back(step_bytes);
@@ -110,7 +112,7 @@ CheckMemory::~CheckMemory() {
 }
 
 CheckRun::CheckRun(const JobConfig& job, const JobData& data, MakeTrainer make)
-  : job_(job), data_(data), make_(std::move(make)) {}
+    : job_(job), data_(data), make_(std::move(make)) {}
 
 CheckRun::~CheckRun() = default;
 
@@ -179,7 +181,8 @@ CheckRun::Result CheckRun::run(const CheckScript& script, const CheckProbe& prob
   out.workers = script.workers;
   TROUPE_ASSERT(script.workers >= 1 && script.workers <= std::min(most_workers, probe.layout.virtual_workers),
                 "workers of a check run");
-  out.memory = std::make_shared<CheckMemory>(probe.layout.bank, probe.pieces.size(), script.workers, job_.job.steps);
+  out.memory =
+    std::make_shared<CheckMemory>(probe.layout.bank, probe.pieces.size(), script.workers, job_.job.steps);
   auto& memory = *out.memory;
 
   std::vector<UniqueFd> segments;
@@ -193,7 +196,8 @@ CheckRun::Result CheckRun::run(const CheckScript& script, const CheckProbe& prob
     spec.attachment_bytes = probe.layout.attachment_bytes;
     for (std::uint32_t r = 0; r < script.workers; ++r) {
       const auto block = data::block(spec.virtual_total, script.workers, r);
-      spec.members.push_back({static_cast<std::uint32_t>(block.begin), static_cast<std::uint32_t>(block.count)});
+      spec.members.push_back(
+        {static_cast<std::uint32_t>(block.begin), static_cast<std::uint32_t>(block.count)});
     }
     auto fd = Segment::create(spec);
     if (!fd) {
@@ -246,15 +250,16 @@ CheckRun::Result CheckRun::run(const CheckScript& script, const CheckProbe& prob
       }
       processes.erase(processes.begin() + static_cast<std::ptrdiff_t>(i));
       auto& slot = memory.slot(process.slot);
-      const bool planned = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && slot.dead.load() == 0
-                           && std::ranges::count(script.killed, process.slot) > 0;
+      const bool planned = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && slot.dead.load() == 0 &&
+                           std::ranges::count(script.killed, process.slot) > 0;
       if (planned) {
         slot.dead.store(1);
         start(process.slot, 2);
       } else if (WIFSIGNALED(status) && out.cause.empty()) {
         out.cause = fmt::format("worker {} was killed by signal {}", process.slot, WTERMSIG(status));
       } else if (slot.failed && out.cause.empty()) {
-        out.cause = fmt::format("worker {} failed in {}: {}", process.slot, slot.during.get(), slot.what.get());
+        out.cause =
+          fmt::format("worker {} failed in {}: {}", process.slot, slot.during.get(), slot.what.get());
       } else if (!slot.finished.load() && out.cause.empty()) {
         out.cause = fmt::format("worker {} left before the end: {}", process.slot, slot.what.get());
       }
@@ -283,7 +288,8 @@ std::uint64_t CheckRun::Result::checksum(std::uint32_t s, std::uint64_t step, st
   return memory->checksum(s, step, piece);
 }
 
-std::span<const std::byte> CheckRun::Result::bytes(std::uint32_t s, std::uint64_t step, std::size_t piece) const {
+std::span<const std::byte> CheckRun::Result::bytes(std::uint32_t s, std::uint64_t step,
+                                                   std::size_t piece) const {
   const auto* data = memory->bytes(s, step, piece);
   return data ? std::span<const std::byte>(data, memory->sizes[piece]) : std::span<const std::byte>();
 }

@@ -19,9 +19,7 @@ class Recorder final : public EngineObserver {
 public:
   explicit Recorder(const CheckWorker& worker) : w_(worker), before_(worker.memory.piece_count) {}
 
-  void built(const ModelState& model) override {
-    record(model, 0);
-  }
+  void built(const ModelState& model) override { record(model, 0); }
   void before_gradient(const ModelState& model, Step, VirtualWorker) override {
     if (!w_.script.watch_gradient)
       return;

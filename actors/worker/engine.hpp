@@ -1,16 +1,19 @@
-// Trains: owns the state, follows the orders of its port, and is the Session that Trainer::run drives. Lives on the
-// trainer's thread, as do all calls to the trainer; another thread reaches it only by aborting the communicator.
+// Trains: owns the state, follows the orders of its port, and is the Session that Trainer::run drives. Lives
+// on the trainer's thread, as do all calls to the trainer; another thread reaches it only by aborting the
+// communicator.
 //
-// Life: build, then, while next() gives generations: connect, restore, verify, steps, and on an abort drain; at the
-// end finished. Invariants:
-//  - Live memory changes only in restore, between begin_update() and commit(), and nowhere else. A version torn there
+// Life: build, then, while next() gives generations: connect, restore, verify, steps, and on an abort drain;
+// at the end finished. Invariants:
+//  - Live memory changes only in restore, between begin_update() and commit(), and nowhere else. A version
+//  torn there
 //    is never published.
 //  - commit() of step s follows a complete reduction of s, so no member is two steps ahead of another.
 //  - After drained was reported for a generation nothing of it is contributed or applied.
-//  - What is decided alike everywhere (evaluation, verdicts, non-finite values, digests) is decided from reduced bits
+//  - What is decided alike everywhere (evaluation, verdicts, non-finite values, digests) is decided from
+//  reduced bits
 //    and the state alone, never from a clock or a count of this process.
-// An exception of the trainer ends the engine; it becomes a Failure at the edge, in run(). A step allocates nothing,
-// takes no lock and formats nothing here.
+// An exception of the trainer ends the engine; it becomes a Failure at the edge, in run(). A step allocates
+// nothing, takes no lock and formats nothing here.
 #pragma once
 
 #include "actors/trainer/job_trainer_config.hpp"
@@ -51,10 +54,10 @@ inline constexpr std::uint64_t evaluation_chunk = 1024; ///< samples per call of
 struct EngineEnd {
   enum class Kind : std::uint8_t { finished, stopped, failed };
   Kind kind = Kind::stopped;
-  Failure failure;              ///< when failed
+  Failure failure;                ///< when failed
   std::uint64_t model_digest = 0; ///< when finished
   Step step;
-  std::string cause;            ///< when stopped
+  std::string cause; ///< when stopped
 };
 
 class Engine final : public Session {
@@ -145,8 +148,8 @@ private:
   EngineState state_;
   std::shared_ptr<SlotBank> bank_;
   AttachmentLayout attachments_;
-  std::uint64_t total_steps_;      ///< as configured
-  std::uint64_t last_step_;        ///< total_steps_, or earlier after a verdict
+  std::uint64_t total_steps_; ///< as configured
+  std::uint64_t last_step_;   ///< total_steps_, or earlier after a verdict
   std::uint32_t phases_ = 1;
   EngineEnd end_;
   bool ended_ = false;

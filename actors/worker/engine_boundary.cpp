@@ -13,8 +13,8 @@ namespace troupe {
 
 namespace {
 
-// checkpoint.snapshot_every = "auto": at most this part of a worker's time, so that two workers on one core stay
-// under 2 % of the job's.
+// checkpoint.snapshot_every = "auto": at most this part of a worker's time, so that two workers on one core
+// stay under 2 % of the job's.
 constexpr double snapshot_share = 0.01;
 constexpr std::uint64_t longest_interval = 1024;
 constexpr Duration pin_life = std::chrono::seconds(1); // until the node has its own pin
@@ -31,7 +31,8 @@ bool Engine::begin() {
   if (!state_.valid && stage_ == Stage::updating)
     misuse("begin() after an update that did not end: the state is torn");
   const bool given_up = stage_ == Stage::gradients || stage_ == Stage::reduced;
-  if (given_up && !comm_->poisoned()) { // by the caller: compute it again. After an abort, drain() does all this
+  if (given_up &&
+      !comm_->poisoned()) { // by the caller: compute it again. After an abort, drain() does all this
     if (phase_ > 0)
       misuse("begin() in the middle of a step with phases: reduce() and update() every phase");
     comm_->drop_leaves();
@@ -96,16 +97,16 @@ bool Engine::snapshot_due() const {
     return true;
   const auto& cadence = job_.checkpoint.snapshot_every;
   switch (cadence.kind) {
-    case CadenceKind::automatic: return step % snapshot_interval_ == 0;
-    case CadenceKind::never: return false;
-    case CadenceKind::steps: return step % std::max<std::uint64_t>(1, cadence.count) == 0;
-    case CadenceKind::epochs: {
-      const auto& plan = feeder_.plan();
-      const auto epoch = plan.epoch(Step{step});
-      return step > 0 && epoch != plan.epoch(Step{step - 1})
-             && epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
-    }
-    case CadenceKind::time: return last_commit_ - last_snapshot_ >= cadence.every;
+  case CadenceKind::automatic: return step % snapshot_interval_ == 0;
+  case CadenceKind::never: return false;
+  case CadenceKind::steps: return step % std::max<std::uint64_t>(1, cadence.count) == 0;
+  case CadenceKind::epochs: {
+    const auto& plan = feeder_.plan();
+    const auto epoch = plan.epoch(Step{step});
+    return step > 0 && epoch != plan.epoch(Step{step - 1}) &&
+           epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
+  }
+  case CadenceKind::time: return last_commit_ - last_snapshot_ >= cadence.every;
   }
   return true;
 }
@@ -169,11 +170,11 @@ bool Engine::evaluation_due(Step version) const {
   const auto epoch = plan.finished_epochs(version);
   const bool epoch_ended = epoch != plan.finished_epochs(Step{version.value - 1});
   switch (cadence.kind) {
-    case CadenceKind::automatic: return epoch_ended;
-    case CadenceKind::never: return false;
-    case CadenceKind::steps: return version.value % std::max<std::uint64_t>(1, cadence.count) == 0;
-    case CadenceKind::epochs: return epoch_ended && epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
-    case CadenceKind::time: return false; // members have no common clock; the job file's reader refuses it
+  case CadenceKind::automatic: return epoch_ended;
+  case CadenceKind::never: return false;
+  case CadenceKind::steps: return version.value % std::max<std::uint64_t>(1, cadence.count) == 0;
+  case CadenceKind::epochs: return epoch_ended && epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
+  case CadenceKind::time: return false; // members have no common clock; the job file's reader refuses it
   }
   return false;
 }
@@ -190,7 +191,8 @@ bool Engine::evaluate() {
     MetricWriter writer(attachments_.metrics(attachment));
     const auto rows = data::block(evaluation_->rows(), model.virtual_workers(), v.value);
     for (auto first = rows.begin; first < rows.end(); first += evaluation_chunk) {
-      data::gather_block(*evaluation_, {first, std::min(evaluation_chunk, rows.end() - first)}, batch.buffer());
+      data::gather_block(*evaluation_, {first, std::min(evaluation_chunk, rows.end() - first)},
+                         batch.buffer());
       batch.point(version, feeder_.plan().epoch(version), 0, v.value, true);
       trainer_.evaluate(model, batch, writer);
     }
@@ -239,8 +241,8 @@ void Engine::conclude(const MetricResult& metrics) {
   if (!settings.metric.empty()) {
     const auto value = metrics.value(settings.metric);
     const bool better =
-        !std::isnan(value)
-        && (!book.has_best || (settings.mode == MetricMode::max ? value > book.best : value < book.best));
+      !std::isnan(value) &&
+      (!book.has_best || (settings.mode == MetricMode::max ? value > book.best : value < book.best));
     if (better) {
       book = {book.evaluations, 0, version.value, value, 1};
       row.best = true;

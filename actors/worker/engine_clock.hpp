@@ -1,5 +1,6 @@
-// Where the trainer's thread spends its time. Exactly one category runs at a time; work on a step (gradient, update)
-// is kept apart until the step commits, because an abort turns it from useful into lost. One clock read per change.
+// Where the trainer's thread spends its time. Exactly one category runs at a time; work on a step (gradient,
+// update) is kept apart until the step commits, because an abort turns it from useful into lost. One clock
+// read per change.
 #pragma once
 
 #include "actors/worker/port.hpp"

@@ -23,12 +23,13 @@ struct Statement {
 } // namespace
 
 Engine::Engine(const EngineInputs& in)
-  : job_(in.job), trainer_(in.trainer), train_(in.train), evaluation_(in.evaluation), port_(in.port),
-    observer_(in.observer), clock_(monotonic_now()),
-    feeder_(in.train, data::SampleOrder(data::OrderKind::permuted, in.train.rows(), in.job.job.seed),
-            data::BatchPlan(in.train.rows(), in.job.workers.virtual_workers, in.job.workers.micro_batch)),
-    state_(in.job, feeder_.plan()), total_steps_(feeder_.plan().total_steps(in.job.job.steps, in.job.job.epochs)),
-    last_step_(total_steps_), gradients_(state_.model()), mean_view_(state_.model()), facts_view_(in.job.job.seed) {}
+    : job_(in.job), trainer_(in.trainer), train_(in.train), evaluation_(in.evaluation), port_(in.port),
+      observer_(in.observer), clock_(monotonic_now()),
+      feeder_(in.train, data::SampleOrder(data::OrderKind::permuted, in.train.rows(), in.job.job.seed),
+              data::BatchPlan(in.train.rows(), in.job.workers.virtual_workers, in.job.workers.micro_batch)),
+      state_(in.job, feeder_.plan()),
+      total_steps_(feeder_.plan().total_steps(in.job.job.steps, in.job.job.epochs)), last_step_(total_steps_),
+      gradients_(state_.model()), mean_view_(state_.model()), facts_view_(in.job.job.seed) {}
 
 Engine::~Engine() = default;
 
@@ -59,8 +60,8 @@ EngineEnd Engine::run() {
   end_.kind = EngineEnd::Kind::failed;
   end_.step = state_.key.step;
   if (comm_) {
-    comm_->abort(
-        fmt::format("rank {} failed in {}: {}", assignment_->rank.value, end_.failure.during, what.substr(0, 200)));
+    comm_->abort(fmt::format("rank {} failed in {}: {}", assignment_->rank.value, end_.failure.during,
+                             what.substr(0, 200)));
     if (state_.valid && bank_)
       publish(true); // what was committed outlives this process
     drop_generation();
@@ -86,7 +87,8 @@ void Engine::build() {
   mean_view_.point(reinterpret_cast<float*>(mean_->data()), nullptr);
   next_virtual_.resize(phases_ > 1 ? model.virtual_bytes() * model.virtual_workers() : 0);
   if (evaluation_) {
-    const auto rows = std::max<std::uint64_t>(1, data::block(evaluation_->rows(), model.virtual_workers(), 0).count);
+    const auto rows =
+      std::max<std::uint64_t>(1, data::block(evaluation_->rows(), model.virtual_workers(), 0).count);
     evaluation_batch_.emplace(*evaluation_, job_.job.seed, std::min(rows, evaluation_chunk));
   }
   StateLayout layout;
@@ -116,21 +118,21 @@ bool Engine::obtain() {
   turn_to(clock_.spent().idle, Activity::idle);
   auto order = port_.next();
   switch (order.kind) {
-    case Order::Kind::form:
-      drop_generation();
-      assignment_ = std::move(order.assignment);
-      comm_ = assignment_->communicator.get();
-      return true;
-    case Order::Kind::drain:
-      report_.generation = order.generation;
-      report_.cause = order.cause;
-      drop_generation();
-      report(WorkerPhase::drained);
-      return true;
-    case Order::Kind::finish:
-      end_.kind = report_.phase == WorkerPhase::finished ? EngineEnd::Kind::finished : EngineEnd::Kind::stopped;
-      break;
-    case Order::Kind::stop: end_.kind = EngineEnd::Kind::stopped; break;
+  case Order::Kind::form:
+    drop_generation();
+    assignment_ = std::move(order.assignment);
+    comm_ = assignment_->communicator.get();
+    return true;
+  case Order::Kind::drain:
+    report_.generation = order.generation;
+    report_.cause = order.cause;
+    drop_generation();
+    report(WorkerPhase::drained);
+    return true;
+  case Order::Kind::finish:
+    end_.kind = report_.phase == WorkerPhase::finished ? EngineEnd::Kind::finished : EngineEnd::Kind::stopped;
+    break;
+  case Order::Kind::stop: end_.kind = EngineEnd::Kind::stopped; break;
   }
   end_.cause = order.cause;
   end_.step = state_.key.step;
@@ -210,7 +212,8 @@ bool Engine::load_as_built() {
 
 bool Engine::load_resume_point() {
   const auto& plan = assignment_->plan;
-  const auto runtime_pieces = plan.resume != PieceKey{}; // a job that starts from a checkpoint starts its own counts
+  const auto runtime_pieces =
+    plan.resume != PieceKey{}; // a job that starts from a checkpoint starts its own counts
   std::string tried;
   const auto take = [&](const SlotBank* from, const std::string& name) {
     auto staged = from ? checkpoint::copy_version(*from, plan.resume, *bank_)
@@ -223,8 +226,8 @@ bool Engine::load_resume_point() {
       staged = checkpoint::copy_version(*from, plan.resume, *bank_);
     }
     port_.at(FaultPoint::restore, plan.resume.step);
-    auto loaded =
-        staged ? state_.load(*bank_, *staged, runtime_pieces) : result<void>(tl::make_unexpected(staged.error()));
+    auto loaded = staged ? state_.load(*bank_, *staged, runtime_pieces)
+                         : result<void>(tl::make_unexpected(staged.error()));
     if (loaded) {
       report_.restore_source = name;
       return true;
@@ -243,8 +246,8 @@ bool Engine::load_resume_point() {
     if (take(source.bank.get(), source.name))
       return true;
   }
-  comm_->abort(fmt::format("rank {} cannot restore step {}: {}", assignment_->rank.value, plan.resume.step.value,
-                           tried.empty() ? "no source" : tried));
+  comm_->abort(fmt::format("rank {} cannot restore step {}: {}", assignment_->rank.value,
+                           plan.resume.step.value, tried.empty() ? "no source" : tried));
   return false;
 }
 
@@ -269,7 +272,8 @@ bool Engine::verify() {
   for (const auto& s : all)
     digests.push_back(s.digest);
   port_.digest_mismatch(plan.generation, state_.key.step, digests);
-  comm_->abort(fmt::format("digest: members disagree about step {} after the restore", state_.key.step.value));
+  comm_->abort(
+    fmt::format("digest: members disagree about step {} after the restore", state_.key.step.value));
   return false;
 }
 

@@ -16,10 +16,11 @@ constexpr std::string_view evaluation_piece = "troupe/evaluation";
 } // namespace
 
 EngineState::EngineState(const JobConfig& job, const data::BatchPlan& plan)
-  : plan_(plan), model_(job.job.seed, job.workers.virtual_workers),
-    ledger_bytes_(data::Ledger::image_bytes(plan.rows(), plan.epochs_in_flight())), ledger_memory_(ledger_bytes_),
-    rows_(sizeof(RowsImage)), evaluation_(sizeof(EvaluationImage)) {
-  ledger_ = data::Ledger::format({ledger_memory_.data(), ledger_bytes_}, plan.rows(), plan.epochs_in_flight());
+    : plan_(plan), model_(job.job.seed, job.workers.virtual_workers),
+      ledger_bytes_(data::Ledger::image_bytes(plan.rows(), plan.epochs_in_flight())),
+      ledger_memory_(ledger_bytes_), rows_(sizeof(RowsImage)), evaluation_(sizeof(EvaluationImage)) {
+  ledger_ =
+    data::Ledger::format({ledger_memory_.data(), ledger_bytes_}, plan.rows(), plan.epochs_in_flight());
 }
 
 result<void> EngineState::close(std::uint32_t phases) {
@@ -33,7 +34,9 @@ result<void> EngineState::close(std::uint32_t phases) {
   own(evaluation_piece, sizeof(EvaluationImage));
   TROUPE_ASSIGN(layout_, BankLayout::make(std::move(specs)));
   pieces_.resize(layout_.size());
-  const auto place = [&](std::string_view name, std::span<std::byte> bytes) { pieces_[*layout_.find(name)] = bytes; };
+  const auto place = [&](std::string_view name, std::span<std::byte> bytes) {
+    pieces_[*layout_.find(name)] = bytes;
+  };
   for (const auto& entry : model_.entries())
     place(entry->name, entry->span());
   place(ledger_piece, {ledger_memory_.data(), ledger_bytes_});
@@ -62,7 +65,8 @@ result<void> EngineState::publish(const SlotBank& bank, const std::function<void
   return {};
 }
 
-result<void> EngineState::load(const SlotBank& bank, const checkpoint::VersionInfo& version, bool runtime_pieces) {
+result<void> EngineState::load(const SlotBank& bank, const checkpoint::VersionInfo& version,
+                               bool runtime_pieces) {
   std::vector<std::span<std::byte>> out = pieces_;
   if (!runtime_pieces)
     for (auto name : {ledger_piece, rows_piece, evaluation_piece})
@@ -70,8 +74,8 @@ result<void> EngineState::load(const SlotBank& bank, const checkpoint::VersionIn
   valid = false;
   TROUPE_TRY(bank.read_all(version, out));
   if (runtime_pieces) {
-    TROUPE_ASSIGN(ledger_,
-                  data::Ledger::bind({ledger_memory_.data(), ledger_bytes_}, plan_.rows(), plan_.epochs_in_flight()));
+    TROUPE_ASSIGN(ledger_, data::Ledger::bind({ledger_memory_.data(), ledger_bytes_}, plan_.rows(),
+                                              plan_.epochs_in_flight()));
   }
   key = version.key;
   valid = true;
@@ -101,8 +105,8 @@ std::vector<StepRow> EngineState::rows() const {
   const auto first = image.count > RowsImage::capacity ? image.count - RowsImage::capacity : 0;
   for (auto i = first; i < image.count; ++i) {
     const auto& row = image.rows[i % RowsImage::capacity];
-    out.push_back({Step{row.step}, Generation{row.generation}, row.epoch, row.samples, row.loss_sum, row.loss_weight,
-                   0, row.members, row.skipped});
+    out.push_back({Step{row.step}, Generation{row.generation}, row.epoch, row.samples, row.loss_sum,
+                   row.loss_weight, 0, row.members, row.skipped});
   }
   return out;
 }

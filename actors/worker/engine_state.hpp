@@ -1,9 +1,10 @@
-// One version of everything that is committed together: the trainer's registered state and the runtime's own pieces
-// (troupe/ledger, troupe/rows, troupe/evaluation), how a version goes into a slot bank and back, and which version
-// the live memory is. Owned by the engine, trainer's thread.
+// One version of everything that is committed together: the trainer's registered state and the runtime's own
+// pieces (troupe/ledger, troupe/rows, troupe/evaluation), how a version goes into a slot bank and back, and
+// which version the live memory is. Owned by the engine, trainer's thread.
 //
 // Invariants
-//  - `key` names what the live memory holds, or `valid` is false (an update was begun and did not end, or a load
+//  - `key` names what the live memory holds, or `valid` is false (an update was begun and did not end, or a
+//  load
 //    broke off): then nothing is published from it.
 //  - A version is in the bank at most once per key; publish() of a published key does nothing.
 #pragma once
@@ -32,7 +33,8 @@ struct RowsImage {
   } rows[capacity];
 };
 
-/// Bookkeeping of evaluations. `before` is how it was before the last one, so that repeating it changes nothing.
+/// Bookkeeping of evaluations. `before` is how it was before the last one, so that repeating it changes
+/// nothing.
 struct EvaluationImage {
   struct Book {
     std::uint64_t evaluations;
@@ -66,8 +68,8 @@ public:
   std::uint64_t published_digest() const { return digest_; }
   /// Copies the live version into a free slot. `before_publish` runs between the copies and the last store.
   result<void> publish(const SlotBank& bank, const std::function<void()>& before_publish);
-  /// Copies a version of `bank` into place, verified. `runtime_pieces` false leaves the runtime's own as they are.
-  /// On an error the live memory is not valid any more.
+  /// Copies a version of `bank` into place, verified. `runtime_pieces` false leaves the runtime's own as they
+  /// are. On an error the live memory is not valid any more.
   result<void> load(const SlotBank& bank, const checkpoint::VersionInfo& version, bool runtime_pieces);
   /// Model digest of the live memory.
   std::uint64_t digest() const;

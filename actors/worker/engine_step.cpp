@@ -1,5 +1,5 @@
-// One step: gradients of the own block, the reduction, the mean, update, commit. No allocation, lock or formatting
-// on the straight path.
+// One step: gradients of the own block, the reduction, the mean, update, commit. No allocation, lock or
+// formatting on the straight path.
 #include "actors/worker/engine.hpp"
 
 #include "actors/worker/mean.hpp"
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ctime>
 #include <limits>
+#include <poll.h>
 #include <stdexcept>
 
 namespace troupe {
@@ -61,7 +62,8 @@ const Batch& Engine::batch(VirtualWorker v) {
     feeder_.gather(state_.key.step, v, batch.buffer());
     gathered_[index] = 1;
   }
-  batch.point(state_.key.step, feeder_.plan().epoch_at(batch.buffer().first_position()), phase_, v.value, false);
+  batch.point(state_.key.step, feeder_.plan().epoch_at(batch.buffer().first_position()), phase_, v.value,
+              false);
   return batch;
 }
 
@@ -69,14 +71,16 @@ Gradients& Engine::gradients(VirtualWorker v) {
   if (stage_ != Stage::gradients)
     misuse("gradients() belongs between begin() and reduce()");
   if (index_of(v) != next_contribution_)
-    misuse(fmt::format("virtual workers contribute once each and in ascending order: {} is not next", v.value));
+    misuse(
+      fmt::format("virtual workers contribute once each and in ascending order: {} is not next", v.value));
   if (!leaf_ready_) {
     auto* next = attachments_.next_virtual(comm_->attachment(v));
     leaf_ = comm_->leaf(v);
     gradients_.point(leaf_.data(), next);
     for (const auto& part : state_.model().virtual_parts()) {
-      const auto* from = phase_ == 0 ? part.entry->memory.data() + v.value * part.entry->item_bytes
-                                     : next_virtual_.data() + v.value * state_.model().virtual_bytes() + part.offset;
+      const auto* from = phase_ == 0
+                           ? part.entry->memory.data() + v.value * part.entry->item_bytes
+                           : next_virtual_.data() + v.value * state_.model().virtual_bytes() + part.offset;
       std::memcpy(next + part.offset, from, part.entry->item_bytes);
     }
     leaf_ready_ = true;
@@ -107,7 +111,7 @@ void Engine::write_attachment(VirtualWorker v) {
   const auto index = index_of(v);
   const auto step = state_.key.step.value;
   const bool compares =
-      phase_ == 0 && job_.job.digest_every && step % job_.job.digest_every == 0 && state_.published();
+    phase_ == 0 && job_.job.digest_every && step % job_.job.digest_every == 0 && state_.published();
   auto& header = attachments_.header(attachment);
   header = {step, AttachmentKind::gradient, phase_, compares ? state_.published_digest() : 0, 0};
   if (gathered_[index]) {
@@ -132,8 +136,8 @@ bool Engine::reduce() {
   if (stage_ != Stage::gradients)
     misuse("reduce() follows the gradients of a begin() that returned true");
   if (next_contribution_ != block_.size())
-    misuse(
-        fmt::format("reduce() before all virtual workers contributed: {} of {}", next_contribution_, block_.size()));
+    misuse(fmt::format("reduce() before all virtual workers contributed: {} of {}", next_contribution_,
+                       block_.size()));
   port_.at(FaultPoint::reduce, state_.key.step);
   turn_to(clock_.spent().wait, Activity::reduce);
   auto reduced = comm_->reduce_leaves();
@@ -148,7 +152,8 @@ bool Engine::reduce() {
     return false;
   facts_.loss = {reduced_.f64[0], reduced_.f64[1]};
   facts_.finite = divide(reduced_);
-  facts_view_.point(facts_, {reinterpret_cast<const float*>(mean_->data()), state_.model().gradient_floats()});
+  facts_view_.point(facts_,
+                    {reinterpret_cast<const float*>(mean_->data()), state_.model().gradient_floats()});
   if (!facts_.finite)
     return not_finite();
   stage_ = Stage::reduced;
@@ -161,8 +166,8 @@ bool Engine::compare_digests(const Communicator::Reduced& reduced) {
   bool known = true;
   for (auto a : reduced.attachments) {
     const auto& header = attachments_.header(a);
-    TROUPE_ASSERT(header.kind == AttachmentKind::gradient && header.step == state_.key.step.value
-                      && header.phase == phase_,
+    TROUPE_ASSERT(header.kind == AttachmentKind::gradient && header.step == state_.key.step.value &&
+                    header.phase == phase_,
                   "members reduce different steps");
     // 0: that member had no room to publish the version, so it says nothing about it.
     equal = equal && (header.digest == first || header.digest == 0 || first == 0);
@@ -182,8 +187,9 @@ bool Engine::compare_digests(const Communicator::Reduced& reduced) {
 }
 
 bool Engine::divide(const Communicator::Reduced& reduced) {
-  return divide_all(reduced.f32, static_cast<float>(reduced.f64[1]), reinterpret_cast<float*>(mean_->data()))
-         && reduced.f64[1] > 0 && reduced.f64[1] <= std::numeric_limits<double>::max();
+  return divide_all(reduced.f32, static_cast<float>(reduced.f64[1]),
+                    reinterpret_cast<float*>(mean_->data())) &&
+         reduced.f64[1] > 0 && reduced.f64[1] <= std::numeric_limits<double>::max();
 }
 
 bool Engine::not_finite() {
@@ -201,9 +207,10 @@ bool Engine::not_finite() {
       phase_ = 0;
       const auto version = bank_->find(state_.key);
       const auto loaded =
-          version ? state_.load(*bank_, *version, true) : result<void>(fail(Errc::stale, "it is gone"));
+        version ? state_.load(*bank_, *version, true) : result<void>(fail(Errc::stale, "it is gone"));
       if (!loaded)
-        fail_with(FailureClass::corrupt_data, "cannot go back to the last version: " + loaded.error().context);
+        fail_with(FailureClass::corrupt_data,
+                  "cannot go back to the last version: " + loaded.error().context);
     }
     return false;
   }
@@ -213,9 +220,10 @@ bool Engine::not_finite() {
     for (const auto& part : *parts)
       if (!all_finite({reinterpret_cast<const float*>(mean_->data()) + part.offset, part.count}))
         where = fmt::format("first in the mean of '{}'", part.name);
-  fail_with(FailureClass::corrupt_data,
-            fmt::format("values of step {} are not finite, {}{}", step, where,
-                        job_.job.nonfinite == NonFinite::rollback ? ", also when the step was done again" : ""));
+  fail_with(
+    FailureClass::corrupt_data,
+    fmt::format("values of step {} are not finite, {}{}", step, where,
+                job_.job.nonfinite == NonFinite::rollback ? ", also when the step was done again" : ""));
 }
 
 const Gradients& Engine::mean() const {
@@ -275,8 +283,9 @@ void Engine::commit_step(bool skipped) {
                     attachments_.next_virtual(a) + part.offset, part.entry->item_bytes);
   }
   ledger.advance(facts_.position + plan.global_batch());
-  StepRow row{step,           comm_->generation(), facts_.epoch,   plan.global_batch(), facts_.loss.sum,
-              facts_.loss.weight, 0,               comm_->size(), skipped ? 1U : 0U};
+  StepRow row{
+    step, comm_->generation(), facts_.epoch,     plan.global_batch(), facts_.loss.sum, facts_.loss.weight,
+    0,    comm_->size(),       skipped ? 1U : 0U};
   state_.add_row(row);
   state_.key = {step.next(), comm_->generation()};
   state_.valid = true;
@@ -307,14 +316,13 @@ void Engine::commit_step(bool skipped) {
 void Engine::slow_down(double factor, Time since) {
   const auto spent = monotonic_now() - since;
   const auto until =
-      monotonic_now() + Duration(static_cast<Duration::rep>(static_cast<double>(spent.count()) * (factor - 1)));
+    monotonic_now() + Duration(static_cast<Duration::rep>(static_cast<double>(spent.count()) * (factor - 1)));
   while (!comm_->poisoned()) {
     const auto left = until - monotonic_now();
     if (left <= Duration{})
       return;
-    const auto nap = std::min<Duration>(left, std::chrono::milliseconds(1));
-    const timespec wait{0, static_cast<long>(nap.count())};
-    ::nanosleep(&wait, nullptr);
+    const timespec wait{0, static_cast<long>(std::min<Duration>(left, std::chrono::milliseconds(1)).count())};
+    ::ppoll(nullptr, 0, &wait, nullptr); // to be slow is what was asked for
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 class InProcessPort final : public WorkerPort {
 public:
   InProcessPort(const JobConfig& job, const InProcessHooks& hooks, InProcessResult& out)
-    : job_(job), hooks_(hooks), out_(out) {}
+      : job_(job), hooks_(hooks), out_(out) {}
 
   result<std::shared_ptr<SlotBank>> built(const StateLayout& layout) override {
     layout_ = layout;
@@ -48,8 +48,9 @@ public:
     Member me;
     me.virtual_count = layout_.virtual_workers;
     plan.members.push_back(me);
-    comm_ = std::make_shared<LocalCommunicator>(LocalCommunicator::Shape{
-      generation_, layout_.virtual_workers, layout_.leaf_floats, layout_.leaf_doubles, layout_.attachment_bytes});
+    comm_ = std::make_shared<LocalCommunicator>(
+      LocalCommunicator::Shape{generation_, layout_.virtual_workers, layout_.leaf_floats,
+                               layout_.leaf_doubles, layout_.attachment_bytes});
     assignment->communicator = comm_;
     assignment->bank = bank_;
     assignment->ordered = monotonic_now();
@@ -108,7 +109,8 @@ InProcessResult run_in_process(const JobConfig& job, Trainer& trainer, const Job
                                const InProcessHooks& hooks) {
   InProcessResult out;
   InProcessPort port(job, hooks, out);
-  Engine engine({job, trainer, data.train, data.evaluation ? &*data.evaluation : nullptr, port, hooks.observer});
+  Engine engine(
+    {job, trainer, data.train, data.evaluation ? &*data.evaluation : nullptr, port, hooks.observer});
   out.end = engine.run();
   out.spent = engine.spent();
   auto ledger = engine.ledger();

@@ -1,6 +1,6 @@
 // A whole job in one process and one thread, all virtual workers in it, without time-outs: for a debugger
-// (`troupe run --in-process`), for tests, and as the other side of `bench overhead`. Gives the bits of any other run.
-// No checkpoints are written. The caller's thread is the trainer's.
+// (`troupe run --in-process`), for tests, and as the other side of `bench overhead`. Gives the bits of any
+// other run. No checkpoints are written. The caller's thread is the trainer's.
 #pragma once
 
 #include "actors/worker/engine.hpp"
@@ -16,7 +16,7 @@ namespace troupe {
 struct InProcessHooks {
   std::function<void(const StepRow&)> committed;
   std::function<void(const EvaluationRow&)> evaluated;
-  const std::atomic<bool>* stop = nullptr;   ///< set: end after the step at hand
+  const std::atomic<bool>* stop = nullptr;    ///< set: end after the step at hand
   std::function<Effect(FaultPoint, Step)> at; ///< faults for tests
   EngineObserver* observer = nullptr;
 };
@@ -24,20 +24,21 @@ struct InProcessHooks {
 struct InProcessResult {
   EngineEnd end;
   Spent spent;
-  std::uint64_t samples = 0;                     ///< of committed steps
+  std::uint64_t samples = 0;                               ///< of committed steps
   std::map<std::uint64_t, std::uint64_t> samples_by_count; ///< of finished epochs
   std::uint64_t finished_epochs = 0;
   std::uint64_t skipped_steps = 0;
   std::vector<std::pair<std::string, double>> metrics; ///< of the last evaluation
-  double last_loss = 0;                          ///< sum / weight of the last step
+  double last_loss = 0;                                ///< sum / weight of the last step
   std::set<std::string> modes;
 };
 
 InProcessResult run_in_process(const JobConfig& job, Trainer& trainer, const JobData& data,
                                const InProcessHooks& hooks = {});
 
-/// The loop anybody would write by hand around the same trainer, data and communicator: no versions, no ledger, no
-/// evaluation, no recovery. Made once per process; needs a communicator with the shape of layout().
+/// The loop anybody would write by hand around the same trainer, data and communicator: no versions, no
+/// ledger, no evaluation, no recovery. Made once per process; needs a communicator with the shape of
+/// layout().
 class BareLoop {
 public:
   /// Builds the trainer. Its exceptions pass through; std::invalid_argument when the layout is refused.
@@ -45,8 +46,10 @@ public:
   ~BareLoop();
 
   const StateLayout& layout() const;
-  /// Steps [0, steps) with the virtual workers [first, first + count) in this process. Returns the time it took.
-  result<Duration> run(Communicator& communicator, std::uint32_t first, std::uint32_t count, std::uint64_t steps);
+  /// Steps [0, steps) with the virtual workers [first, first + count) in this process. Returns the time it
+  /// took.
+  result<Duration> run(Communicator& communicator, std::uint32_t first, std::uint32_t count,
+                       std::uint64_t steps);
   std::uint64_t model_digest() const;
 
 private:

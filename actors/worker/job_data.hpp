@@ -1,5 +1,5 @@
-// The data of a job as its configuration names it: rows to train on, and rows to evaluate on if there are any.
-// Read once at the start of a process; a pure function of the files and the configuration.
+// The data of a job as its configuration names it: rows to train on, and rows to evaluate on if there are
+// any. Read once at the start of a process; a pure function of the files and the configuration.
 #pragma once
 
 #include "actors/job_config.hpp"

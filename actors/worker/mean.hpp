@@ -1,5 +1,5 @@
-// The one place that turns reduced sums into a mean: true division by the reduced weight in f32, and the check that
-// every value is finite. Element by element, so the bits depend on nothing else.
+// The one place that turns reduced sums into a mean: true division by the reduced weight in f32, and the
+// check that every value is finite. Element by element, so the bits depend on nothing else.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// Handwritten digits, 8 x 8 pixels: a multi-layer perceptron 64 - hidden - 10 with ReLU and softmax cross entropy,
-// trained with Adam. Plain C++ without threads. All state is registered, Adam's moments and step counter too, so the
-// job may lose any worker at any instruction. Every sum has a fixed order, so the bits depend on nothing but the job.
+// Handwritten digits, 8 x 8 pixels: a multi-layer perceptron 64 - hidden - 10 with ReLU and softmax cross
+// entropy, trained with Adam. Plain C++ without threads. All state is registered, Adam's moments and step
+// counter too, so the job may lose any worker at any instruction. Every sum has a fixed order, so the bits
+// depend on nothing but the job.
 #include <troupe/trainer.hpp>
 
 #include <algorithm>
@@ -97,11 +98,13 @@ public:
     const auto correction2 = static_cast<float>(1 / (1 - std::pow(beta2_, t)));
     // Cosine from the learning rate to a tenth of it.
     const double done = static_cast<double>(info.step().value) / static_cast<double>(info.total_steps());
-    const auto rate = learning_rate_ * static_cast<float>(0.1 + 0.9 * 0.5 * (1 + std::cos(3.14159265358979323846 * done)));
+    const auto rate =
+      learning_rate_ * static_cast<float>(0.1 + 0.9 * 0.5 * (1 + std::cos(3.14159265358979323846 * done)));
     for (std::size_t k = 0; k < parameter_.size(); ++k) {
       const float decay = k % 2 == 0 ? weight_decay_ : 0; // not on biases
       adam(parameter_[k].f32().data(), first_[k].f32().data(), second_[k].f32().data(),
-           mean[parameter_[k].name()].f32().data(), parameter_[k].size(), rate, decay, correction1, correction2);
+           mean[parameter_[k].name()].f32().data(), parameter_[k].size(), rate, decay, correction1,
+           correction2);
     }
   }
 
@@ -123,7 +126,8 @@ public:
   }
 
 private:
-  void add(Model& model, std::size_t k, const std::string& name, troupe::Shape shape, troupe::Initialiser init) {
+  void add(Model& model, std::size_t k, const std::string& name, troupe::Shape shape,
+           troupe::Initialiser init) {
     parameter_[k] = model.parameter(name, shape, std::move(init));
     first_[k] = model.buffer("adam/m/" + name, shape);
     second_[k] = model.buffer("adam/v/" + name, shape);
@@ -159,8 +163,8 @@ private:
     return -std::log(std::max(static_cast<double>(p[label]), 1e-30));
   }
 
-  void adam(float* __restrict w, float* __restrict m, float* __restrict v, const float* __restrict g, std::size_t n,
-            float rate, float decay, float correction1, float correction2) const {
+  void adam(float* __restrict w, float* __restrict m, float* __restrict v, const float* __restrict g,
+            std::size_t n, float rate, float decay, float correction1, float correction2) const {
     const auto b1 = static_cast<float>(beta1_);
     const auto b2 = static_cast<float>(beta2_);
     const float epsilon = epsilon_;
@@ -180,8 +184,8 @@ private:
   std::array<Tensor, 4> parameter_; // w1 [64, hidden], b1 [hidden], w2 [10, hidden], b2 [10]
   std::array<Tensor, 4> first_;     // Adam's moments, same shapes
   std::array<Tensor, 4> second_;
-  troupe::Scalar steps_;            // Adam's step counter: state like any other
-  std::vector<float> activation_;   // scratch of one call; nothing in it outlives the call
+  troupe::Scalar steps_;          // Adam's step counter: state like any other
+  std::vector<float> activation_; // scratch of one call; nothing in it outlives the call
   std::vector<float> error_;
 };
 

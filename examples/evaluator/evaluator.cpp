@@ -1,7 +1,8 @@
-// A module that brings an actor along: an evaluator in each worker, beside the trainer, on a thread of its own. Every
-// `look_every` steps the trainer leaves a copy of the weights on a board; the actor wakes itself up by a message, tries
-// the newest copy on samples the board also holds, and publishes what it found. It keeps nothing that matters: when it
-// is killed (`fail_every` makes it throw), its supervisor starts a new life of it, which goes on with the next copy.
+// A module that brings an actor along: an evaluator in each worker, beside the trainer, on a thread of its
+// own. Every `look_every` steps the trainer leaves a copy of the weights on a board; the actor wakes itself
+// up by a message, tries the newest copy on samples the board also holds, and publishes what it found. It
+// keeps nothing that matters: when it is killed (`fail_every` makes it throw), its supervisor starts a new
+// life of it, which goes on with the next copy.
 #include "../session/softmax.hpp"
 
 #include <mutex>
@@ -37,7 +38,8 @@ private:
 
 class Evaluator final : public troupe::ModuleActor {
 public:
-  Evaluator(std::shared_ptr<Board> board, std::uint64_t fail_every) : board_(std::move(board)), fail_every_(fail_every) {}
+  Evaluator(std::shared_ptr<Board> board, std::uint64_t fail_every)
+      : board_(std::move(board)), fail_every_(fail_every) {}
 
   void start(troupe::ActorContext& context) override {
     context.publish("evaluator_lives", static_cast<double>(context.incarnation()));
@@ -51,7 +53,8 @@ public:
         throw std::runtime_error("the evaluator was told to fail");
       double right = 0;
       for (std::size_t s = 0; s < sheet->labels.size(); ++s) {
-        const auto p = example::probabilities(sheet->weights.data(), sheet->features.data() + s * example::pixels);
+        const auto p =
+          example::probabilities(sheet->weights.data(), sheet->features.data() + s * example::pixels);
         right += std::max_element(p.begin(), p.end()) - p.begin() == sheet->labels[s] ? 1 : 0;
       }
       context.publish("batch_accuracy", right / static_cast<double>(sheet->labels.size()));
@@ -90,12 +93,15 @@ public:
   }
 
   void evaluate(const troupe::Model&, const troupe::Batch& batch, troupe::Metrics& metrics) override {
-    metrics.add("test_accuracy", example::correct(weights_.f32().data(), batch), static_cast<double>(batch.size()));
+    metrics.add("test_accuracy", example::correct(weights_.f32().data(), batch),
+                static_cast<double>(batch.size()));
   }
 
   void actors(troupe::Registry& registry) override { // after build()
     registry.actor({"evaluator", troupe::ActorPlace::worker, troupe::ActorRestart::permanent,
-                    [board = board_, fail_every = fail_every_] { return std::make_unique<Evaluator>(board, fail_every); }});
+                    [board = board_, fail_every = fail_every_] {
+                      return std::make_unique<Evaluator>(board, fail_every);
+                    }});
   }
 
 private:

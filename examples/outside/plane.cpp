@@ -1,5 +1,5 @@
-// A trainer in thirty lines: fits y = w · x + b to rows of numbers by gradient descent. A job file names the data
-// (plane.toml, plane.csv: four columns of x, then y as an integer).
+// A trainer in thirty lines: fits y = w · x + b to rows of numbers by gradient descent. A job file names the
+// data (plane.toml, plane.csv: four columns of x, then y as an integer).
 #include <troupe/trainer.hpp>
 
 class Plane : public troupe::Trainer {

@@ -1,6 +1,6 @@
-// A trainer that owns its loop. Its run() writes out what Trainer::run does, with the model changed by hand between
-// begin_update() and commit(); begin() still evaluates, snapshots and recovers. The bits are those of the default loop:
-// set `by_hand = false` under [trainer] and compare the digests.
+// A trainer that owns its loop. Its run() writes out what Trainer::run does, with the model changed by hand
+// between begin_update() and commit(); begin() still evaluates, snapshots and recovers. The bits are those of
+// the default loop: set `by_hand = false` under [trainer] and compare the digests.
 #include "softmax.hpp"
 
 namespace {
@@ -16,7 +16,7 @@ public:
   void run(troupe::Session& session) override {
     if (!by_hand_)
       return Trainer::run(session);
-    while (session.begin()) { // false: the job is done, or this worker is to leave
+    while (session.begin()) {                    // false: the job is done, or this worker is to leave
       for (auto v : session.virtual_workers()) { // in this order, each once
         const auto& batch = session.batch(v);
         auto out = session.gradients(v)["weights"].f32();
@@ -39,7 +39,8 @@ public:
   }
 
   void evaluate(const troupe::Model&, const troupe::Batch& batch, troupe::Metrics& metrics) override {
-    metrics.add("test_accuracy", example::correct(weights_.f32().data(), batch), static_cast<double>(batch.size()));
+    metrics.add("test_accuracy", example::correct(weights_.f32().data(), batch),
+                static_cast<double>(batch.size()));
   }
 
 private:

@@ -1,5 +1,5 @@
-// Softmax regression on the digits, as small as a trainer gets: weights [10, 65] (the last column is the bias), plain
-// gradient descent. Shared by the examples that show something else than a model.
+// Softmax regression on the digits, as small as a trainer gets: weights [10, 65] (the last column is the
+// bias), plain gradient descent. Shared by the examples that show something else than a model.
 #pragma once
 
 #include <troupe/trainer.hpp>

@@ -33,7 +33,8 @@ public:
   }
   bool wait(const std::string& metric, double at_least) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 20s, [&] { return numbers_.contains(metric) && numbers_[metric] >= at_least; });
+    return changed_.wait_for(lock, 20s,
+                             [&] { return numbers_.contains(metric) && numbers_[metric] >= at_least; });
   }
 
 private:
@@ -92,7 +93,8 @@ struct Stage {
 
 BOOST_AUTO_TEST_CASE(actors_of_a_place_talk_to_each_other_and_stop_when_asked) {
   Stage stage;
-  auto root = spawn_module_actors(stage.system, {teller("a", "b"), teller("b", "a"), teller("c", "a", ActorPlace::master)},
+  auto root = spawn_module_actors(stage.system,
+                                  {teller("a", "b"), teller("b", "a"), teller("c", "a", ActorPlace::master)},
                                   ActorPlace::worker, stage.exchange);
   BOOST_TEST(stage.board.wait("bytes", 3));
   BOOST_TEST(stage.board.wait("ticks", 5));
@@ -104,7 +106,8 @@ BOOST_AUTO_TEST_CASE(actors_of_a_place_talk_to_each_other_and_stop_when_asked) {
 
 BOOST_AUTO_TEST_CASE(an_actor_that_throws_comes_back_as_a_new_life_and_the_others_go_on) {
   Stage stage;
-  auto root = spawn_module_actors(stage.system, {teller("a", "b"), teller("b", "a")}, ActorPlace::worker, stage.exchange);
+  auto root = spawn_module_actors(stage.system, {teller("a", "b"), teller("b", "a")}, ActorPlace::worker,
+                                  stage.exchange);
   BOOST_TEST(stage.board.wait("lives of b", 1));
   for (double life = 2; life <= 3; ++life) {
     while (!stage.exchange->send("a", {"fail", {}})) {

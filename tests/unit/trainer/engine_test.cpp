@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(an_injected_nan_is_rolled_back_too) {
     effect.nan = point == FaultPoint::gradient && step.value == 4 && fired++ == 0;
     return effect;
   };
-  BOOST_TEST(train(testing::small_job(), hooks).end.model_digest == train(testing::small_job()).end.model_digest);
+  BOOST_TEST(train(testing::small_job(), hooks).end.model_digest ==
+             train(testing::small_job()).end.model_digest);
   BOOST_TEST(fired == 2);
 }
 
@@ -231,13 +232,16 @@ public:
     const auto v = session.virtual_workers()[0];
     const auto next = session.virtual_workers()[1];
     switch (how) {
-      case 0: session.reduce(); break;                             // nothing contributed
-      case 1: session.gradient(next); break;                       // out of order
-      case 2: session.gradient(v); session.gradient(v); break;     // twice
-      case 3: session.mean(); break;                               // before reduce
-      case 4: session.update(); break;                             // before reduce
-      case 5: session.gradient(VirtualWorker{99}); break;          // not ours
-      default: return;                                             // leaves early
+    case 0: session.reduce(); break;       // nothing contributed
+    case 1: session.gradient(next); break; // out of order
+    case 2:
+      session.gradient(v);
+      session.gradient(v);
+      break;                                            // twice
+    case 3: session.mean(); break;                      // before reduce
+    case 4: session.update(); break;                    // before reduce
+    case 5: session.gradient(VirtualWorker{99}); break; // not ours
+    default: return;                                    // leaves early
     }
   }
 };
@@ -266,7 +270,8 @@ BOOST_AUTO_TEST_CASE(the_bare_loop_gives_the_same_bits) {
   Linear trainer;
   BareLoop bare(job, trainer, data.train);
   const auto& layout = bare.layout();
-  LocalCommunicator comm({Generation{1}, layout.virtual_workers, layout.leaf_floats, layout.leaf_doubles, layout.attachment_bytes});
+  LocalCommunicator comm({Generation{1}, layout.virtual_workers, layout.leaf_floats, layout.leaf_doubles,
+                          layout.attachment_bytes});
   BOOST_TEST(bare.run(comm, 0, layout.virtual_workers, 12).has_value());
   BOOST_TEST(bare.model_digest() == train(job).end.model_digest);
 }
@@ -274,7 +279,8 @@ BOOST_AUTO_TEST_CASE(the_bare_loop_gives_the_same_bits) {
 BOOST_AUTO_TEST_CASE(time_is_charged_to_exactly_one_category) {
   const auto began = monotonic_now();
   const auto s = train(testing::small_job(200)).spent;
-  const auto sum = s.build + s.idle + s.connect + s.restore + s.useful + s.lost + s.wait + s.evaluation + s.snapshot + s.drain;
+  const auto sum = s.build + s.idle + s.connect + s.restore + s.useful + s.lost + s.wait + s.evaluation +
+                   s.snapshot + s.drain;
   BOOST_TEST((sum <= monotonic_now() - began));
   BOOST_TEST((sum > (monotonic_now() - began) / 4));
 }

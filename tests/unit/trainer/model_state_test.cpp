@@ -22,7 +22,8 @@ BOOST_AUTO_TEST_CASE(a_name_is_registered_once_and_is_not_the_runtimes) {
   BOOST_CHECK_THROW(model.buffer("", {1}, zeros(), DType::f32, Place::host), std::invalid_argument);
   BOOST_CHECK_THROW(model.buffer("troupe/x", {1}, zeros(), DType::f32, Place::host), std::invalid_argument);
   BOOST_CHECK_THROW(model.buffer("n", {3, -1}, zeros(), DType::f32, Place::host), std::invalid_argument);
-  BOOST_CHECK_THROW(model.buffer("huge", {1LL << 40, 1LL << 40}, zeros(), DType::f32, Place::host), std::invalid_argument);
+  BOOST_CHECK_THROW(model.buffer("huge", {1LL << 40, 1LL << 40}, zeros(), DType::f32, Place::host),
+                    std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_there_yet_says_so) {
@@ -105,7 +106,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_read_as_what_it_is) {
   ModelState model(1, 1);
   auto t = model.buffer("t", {4}, constant(3), DType::i64, Place::host);
   BOOST_TEST(t.i64()[3] == 3);
-  BOOST_CHECK_EXCEPTION(t.f32(), std::invalid_argument, [](const auto& e) { return says(e, "'t' holds i64, asked for f32"); });
+  BOOST_CHECK_EXCEPTION(t.f32(), std::invalid_argument,
+                        [](const auto& e) { return says(e, "'t' holds i64, asked for f32"); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

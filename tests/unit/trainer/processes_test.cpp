@@ -1,4 +1,5 @@
-// Forked workers over a real segment: the result does not depend on how many there are, nor on who dies where.
+// Forked workers over a real segment: the result does not depend on how many there are, nor on who dies
+// where.
 #include "actors/worker/check.hpp"
 #include "actors/worker/check_run.hpp"
 #include "tests/unit/seed.hpp"
@@ -73,7 +74,8 @@ BOOST_AUTO_TEST_CASE(survivors_lose_no_step_and_the_replacement_resumes_where_th
   CheckRun runs(job, data, make<testing::Linear>());
   const auto probe = runs.probe();
   BOOST_REQUIRE(probe.has_value());
-  const auto run = runs.run({.workers = 2, .killed = {1}, .kill_at = 7, .where = FaultPoint::gradient}, *probe);
+  const auto run =
+    runs.run({.workers = 2, .killed = {1}, .kill_at = 7, .where = FaultPoint::gradient}, *probe);
   BOOST_TEST(run.cause == "");
   BOOST_TEST(run.slot(0).resumed_step == 7U);
   BOOST_TEST(run.slot(0).steps_lost <= 1U);
@@ -99,7 +101,8 @@ BOOST_AUTO_TEST_CASE(state_outside_the_model_is_seen_where_it_first_matters) {
   BOOST_REQUIRE(probe.has_value());
   const auto one = runs.run({}, *probe);
   const auto other = runs.run({.workers = 1, .killed = {0}, .kill_at = 3}, *probe);
-  const auto weights = static_cast<std::size_t>(std::find(probe->pieces.begin(), probe->pieces.end(), "weights") - probe->pieces.begin());
+  const auto weights = static_cast<std::size_t>(
+    std::find(probe->pieces.begin(), probe->pieces.end(), "weights") - probe->pieces.begin());
   BOOST_TEST(one.checksum(0, 6, weights) == other.checksum(0, 6, weights));
   BOOST_TEST(one.checksum(0, 7, weights) != other.checksum(0, 7, weights));
 }

@@ -1,4 +1,5 @@
-// Trainers of a few lines, each with one feature, over a small data set made of numbers; for the tests of the engine.
+// Trainers of a few lines, each with one feature, over a small data set made of numbers; for the tests of the
+// engine.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -67,7 +68,8 @@ public:
   void update(Model&, const Gradients& mean, const StepInfo& info) override {
     count_.set(count_.get() + 1);
     auto random = info.random("weights");
-    descend(mean["weights"].f32(), 0.05F / static_cast<float>(count_.get()) + static_cast<float>(random.uniform()) * 1e-3F);
+    descend(mean["weights"].f32(),
+            0.05F / static_cast<float>(count_.get()) + static_cast<float>(random.uniform()) * 1e-3F);
     norm_ = info.global_norm();
   }
   void evaluate(const Model&, const Batch& batch, Metrics& metrics) override {
@@ -93,7 +95,8 @@ protected:
       const auto error = miss(batch, s);
       loss.sum += 0.5 * error * error;
       for (std::size_t i = 0; i < width; ++i)
-        out[i] += static_cast<float>(error) * batch.f32("x")[s * width + i] + noise * static_cast<float>(random.normal());
+        out[i] += static_cast<float>(error) * batch.f32("x")[s * width + i] +
+                  noise * static_cast<float>(random.normal());
     }
     return loss;
   }

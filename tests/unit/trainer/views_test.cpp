@@ -108,7 +108,9 @@ BOOST_AUTO_TEST_CASE(gradients_are_reached_by_name_and_virtual_state_only_in_gra
   gradients.ready("w");
   BOOST_TEST(leaf[1] == 5);
   BOOST_TEST(leaf[16] == 7);
-  BOOST_CHECK_EXCEPTION(gradients["v"], std::out_of_range, [](const auto& e) { return says(e, "there are 'w'") || says(e, "did you mean 'w'"); });
+  BOOST_CHECK_EXCEPTION(gradients["v"], std::out_of_range, [](const auto& e) {
+    return says(e, "there are 'w'") || says(e, "did you mean 'w'");
+  });
   BOOST_CHECK_THROW(gradients.ready("v"), std::out_of_range);
   gradients.point(leaf.data(), nullptr);
   BOOST_CHECK_THROW(gradients.virtual_state("h"), std::logic_error);
@@ -126,11 +128,13 @@ TrainerValue value(const char* key, TrainerValueKind kind, const char* text) {
 
 BOOST_AUTO_TEST_CASE(a_value_of_the_wrong_type_names_file_line_and_key) {
   JobConfig job;
-  job.trainer = {value("hidden", TrainerValueKind::text, "many"), value("rate", TrainerValueKind::integer, "2"),
+  job.trainer = {value("hidden", TrainerValueKind::text, "many"),
+                 value("rate", TrainerValueKind::integer, "2"),
                  value("rate", TrainerValueKind::number, "0.5")};
   JobTrainerConfig config(job);
-  BOOST_CHECK_EXCEPTION(config.integer("hidden", 1), ConfigError,
-                        [](const auto& e) { return says(e, "job.toml:19: [trainer] hidden must be an integer"); });
+  BOOST_CHECK_EXCEPTION(config.integer("hidden", 1), ConfigError, [](const auto& e) {
+    return says(e, "job.toml:19: [trainer] hidden must be an integer");
+  });
   BOOST_TEST(config.number("rate", 1) == 0.5); // the last one wins
   BOOST_TEST(config.boolean("flag", true));
   BOOST_TEST(config.where("rate") == "job.toml:19");
@@ -155,9 +159,12 @@ BOOST_AUTO_TEST_CASE(actors_of_a_module_have_names_of_their_own) {
   ModuleRegistry registry;
   const auto make = [] { return std::make_unique<Nothing>(); };
   registry.actor({"one", ActorPlace::worker, ActorRestart::permanent, make});
-  BOOST_CHECK_THROW(registry.actor({"one", ActorPlace::master, ActorRestart::permanent, make}), std::invalid_argument);
-  BOOST_CHECK_THROW(registry.actor({"", ActorPlace::worker, ActorRestart::permanent, make}), std::invalid_argument);
-  BOOST_CHECK_THROW(registry.actor({"two", ActorPlace::worker, ActorRestart::permanent, {}}), std::invalid_argument);
+  BOOST_CHECK_THROW(registry.actor({"one", ActorPlace::master, ActorRestart::permanent, make}),
+                    std::invalid_argument);
+  BOOST_CHECK_THROW(registry.actor({"", ActorPlace::worker, ActorRestart::permanent, make}),
+                    std::invalid_argument);
+  BOOST_CHECK_THROW(registry.actor({"two", ActorPlace::worker, ActorRestart::permanent, {}}),
+                    std::invalid_argument);
   BOOST_TEST(registry.specs().size() == 1U);
 }
 
