@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint32_t min_versions = 4;
 constexpr std::uint32_t max_versions = 64;
 constexpr std::uint64_t max_layout_bytes = 64 << 20;
-constexpr std::uint64_t populate_up_to = 256 << 20; // larger banks are mapped page by page as they are used
+// A writer touches all of its bank soon, so small ones are mapped at once; the rest page by page as it is used.
+constexpr std::uint64_t populate_up_to = 256 << 20;
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::uint64_t static_sum(const BankHeader& h, std::span<const std::byte> layout) {
@@ -27,7 +28,8 @@ std::uint64_t static_sum(const BankHeader& h, std::span<const std::byte> layout)
 }
 
 result<std::byte*> map(int fd, std::uint64_t bytes, int protection) {
-  const int populate = bytes <= populate_up_to ? MAP_POPULATE : 0;
+  const bool soon = (protection & PROT_WRITE) != 0 && bytes <= populate_up_to;
+  const int populate = soon ? MAP_POPULATE : 0;
   void* base = ::mmap(nullptr, bytes, protection, MAP_SHARED | populate, fd, 0);
   if (base == MAP_FAILED)
     return fail_errno(Errc::exhausted, "map a slot bank of " + std::to_string(bytes) + " bytes", errno);
