@@ -132,8 +132,9 @@ struct ProgressReport {
   Step step;                      ///< next step to compute
   std::vector<ProgressRow> rows;  ///< at most 4096
   SpentTimes spent;
+  std::vector<MetricValue> published; ///< by module actors, newest of each name
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
-  TROUPE_FIELDS(worker, rank, generation, step, rows, spent)
+  TROUPE_FIELDS(worker, rank, generation, step, rows, spent, published)
 };
 
 /// A worker pinned a version that is to be persisted.

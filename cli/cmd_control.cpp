@@ -41,7 +41,7 @@ result<std::string> find_dir(const ControlOptions& options) {
   std::vector<std::string> running;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(".", error))
-    if (entry.path().extension() == ".troupe-run" && std::filesystem::exists(entry.path() / "run/master"))
+    if (entry.path().extension() == ".troupe-run" && master_runs(JobPaths(entry.path().string())))
       running.push_back(entry.path().string());
   if (running.size() == 1)
     return running.front();
@@ -58,8 +58,9 @@ result<std::pair<std::string, std::uint16_t>> find_master(const ControlOptions& 
     return std::pair{options.master.substr(0, colon), static_cast<std::uint16_t>(port)};
   }
   TROUPE_ASSIGN(const auto dir, find_dir(options));
-  auto endpoint = read_endpoint(JobPaths(dir));
-  if (!endpoint || ::kill(static_cast<pid_t>(endpoint->pid), 0) != 0)
+  const JobPaths paths(dir);
+  auto endpoint = read_endpoint(paths);
+  if (!endpoint || !master_runs(paths))
     return fail(Errc::invalid, "no job runs in " + dir);
   return std::pair{std::string("127.0.0.1"), endpoint->port};
 }

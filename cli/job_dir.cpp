@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <filesystem>
 
 namespace troupe {
@@ -46,8 +45,8 @@ result<void> make_dirs(const JobPaths& paths, const std::string& checkpoints) {
 result<bool> prepare_job_dir(const JobConfig& config, StartMode mode) {
   const JobPaths paths(config.job.dir);
   std::error_code error;
-  if (auto endpoint = read_endpoint(paths); endpoint && ::kill(static_cast<pid_t>(endpoint->pid), 0) == 0)
-    return fail(Errc::invalid, fmt::format("the job is running (master pid {}); 'troupe stop' ends it", endpoint->pid));
+  if (master_runs(paths))
+    return fail(Errc::invalid, fmt::format("the job in {} is running; 'troupe stop' ends it", paths.dir));
   if (fs::exists(paths.finished, error)) {
     if (mode == StartMode::resume)
       return fail(Errc::invalid, fmt::format("the run in {} is finished; leave out --resume to start a new one", paths.dir));

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -82,6 +83,11 @@ result<Endpoint> read_endpoint(const JobPaths& paths) {
   endpoint.port = static_cast<std::uint16_t>(port);
   endpoint.pid = pid;
   return endpoint;
+}
+
+bool master_runs(const JobPaths& paths) {
+  const UniqueFd journal{::open(paths.journal.c_str(), O_RDONLY | O_CLOEXEC)};
+  return journal && ::flock(journal.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 SignalThread::SignalThread(std::function<void(int, int)> on_signal)

@@ -39,6 +39,8 @@ struct Endpoint {
 };
 result<void> write_endpoint(const JobPaths& paths, const Endpoint& endpoint);
 result<Endpoint> read_endpoint(const JobPaths& paths);
+/// Whether a master has this job's journal open. A pid alone would not tell: it may be a zombie, or another process.
+bool master_runs(const JobPaths& paths);
 
 /// Calls `on_signal(number, count)` on a thread of its own for SIGINT, SIGTERM and SIGHUP. Make it before any other
 /// thread of the process, so that all of them block these signals.

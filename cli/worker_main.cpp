@@ -4,6 +4,7 @@
 #include "actors/codec.hpp"
 #include "actors/atoms.hpp"
 #include "actors/message.hpp"
+#include "actors/worker/module_actors.hpp"
 #include "actors/worker/worker_actor.hpp"
 #include "actors/worker/worker_process.hpp"
 #include "base/log.hpp"
@@ -88,8 +89,16 @@ int run_worker(int argc, char** argv) {
   auto worker = system.spawn(worker_actor, &port, me, config->limits.heartbeat);
   sink.connect(worker);
   bool failed = false;
+  Directory module_names;
+  caf::actor module_actors;
   std::thread trainer([&] {
-    failed = !run_trainer(*config, port);
+    failed = !run_trainer(*config, port, [&](const std::vector<ActorSpec>& specs) -> result<void> {
+      TROUPE_TRY(check_places(specs));
+      if (!specs.empty())
+        module_actors = start_module_actors(system, specs, &module_names, &port);
+      return {};
+    });
+    caf::anon_send_exit(module_actors, caf::exit_reason::user_shutdown);
     caf::anon_send(worker, FlushAtom::value);
     caf::anon_send_exit(worker, caf::exit_reason::user_shutdown);
   });
@@ -102,6 +111,8 @@ int run_worker(int argc, char** argv) {
   trainer.join();
   sink.disconnect();
   worker = nullptr;
+  module_actors = nullptr;
+  module_names.clear();
   system.await_all_actors_done();
   return failed ? 1 : 0;
 }

@@ -18,6 +18,18 @@ void look(Self self) {
   st.metrics->write_before(history.rows_final_before());
 }
 
+// What did not come through a kernel but belongs to the story goes into the journal as a note, for later lives.
+template <class Schema, class T>
+void keep(Self self, const char* kind, const T& statement) {
+  Append append;
+  append.record.kind = RecordKind::note;
+  append.record.kernel = kind;
+  append.record.now = monotonic_now();
+  append.record.payload = encode<Schema>(statement);
+  if (auto journal = self->state.wiring->directory.find(role::journal))
+    self->send(journal, std::move(append));
+}
+
 // Once, when nothing of the job runs any more.
 void tell_outcome(Self self) {
   auto& st = self->state;
@@ -55,11 +67,16 @@ caf::behavior console_actor(Self self, MasterWiring* wiring, const ConsoleOutlet
     [self](const ProgressReport& progress) {
       auto& st = self->state;
       st.history->progress(progress);
-      if (progress.rank.value == 0)
-        for (const auto& row : progress.rows)
-          st.metrics->add(row);
+      if (progress.rank.value != 0)
+        return;
+      ProgressReport told = progress;
+      std::erase_if(told.rows, [](const ProgressRow& row) { return row.metrics.empty(); });
+      if (!told.rows.empty())
+        keep<schema::ProgressReport>(self, note::progress, told);
+      for (const auto& row : progress.rows)
+        st.metrics->add(row);
     },
-    [self](const WorkerReport& report) { self->state.history->worker(report); },
+    [self](const WorkerReport& report) { keep<schema::WorkerReport>(self, note::worker, report); },
     [self](const ControlRequest&) {
       auto& st = self->state;
       const auto status = st.history->status(monotonic_now(), wall_clock_ns());

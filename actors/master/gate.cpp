@@ -176,8 +176,16 @@ void control(Self self, const ControlRequest& request, caf::response_promise pro
     tell_kernels(directory, StopRequest{true, "troupe stop"});
     reply(true, "stopping after a checkpoint");
   } else if (command == "kill") {
+    if (request.arguments.size() == 2 && request.arguments[0] == "actor") {
+      auto actor = directory.find(request.arguments[1]);
+      if (!actor)
+        return reply(false, fmt::format("the master has no actor '{}'", request.arguments[1]));
+      self->send_exit(actor, caf::exit_reason::kill);
+      return reply(true, fmt::format("killed the master's actor {}", request.arguments[1]));
+    }
     if (request.arguments.size() != 2 || request.arguments[0] != "worker")
-      return reply(false, "this version can kill a worker: troupe kill worker RANK");
+      return reply(false, "this version can kill a worker or an actor of the master: troupe kill worker RANK, troupe kill "
+                          "actor NAME");
     auto rank = number(request, 1);
     if (!rank)
       return reply(false, rank.error().context);

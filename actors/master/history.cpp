@@ -50,6 +50,17 @@ void History::record(const JournalRecord& record) {
     }
     return;
   }
+  if (record.kind == RecordKind::note) {
+    if (record.kernel == note::progress)
+      if (auto told = decode<schema::ProgressReport>(record.payload))
+        for (const auto& row : told->rows)
+          for (const auto& m : row.metrics)
+            metrics_[m.name] = m.value;
+    if (record.kernel == note::worker)
+      if (auto told = decode<schema::WorkerReport>(record.payload))
+        worker(*told);
+    return;
+  }
   (void)visit_record(record, *this); // an unreadable record is the journal's concern
 }
 
@@ -84,7 +95,7 @@ void History::event(MembershipKernel*, const JournalRecord& record, const NodeRe
 
 void History::event(MembershipKernel*, const JournalRecord& record, const Alive& alive) {
   for (const auto& h : alive.heard) {
-    heard_[{alive.node, h.slot, h.incarnation}] = record.now;
+    heard_[{alive.node, h.slot, h.incarnation}] = {record.now, h.step};
     if (h.generation == plan_.generation)
       step_ = std::max(step_, h.step);
   }
@@ -130,6 +141,8 @@ void History::action(MembershipKernel*, const JournalRecord& record, const Worke
   row.during = f.during;
   row.what = f.what;
   row.step = f.step.value;
+  if (const auto heard = heard_.find(failed.worker); heard != heard_.end())
+    row.step = std::max(row.step, heard->second.step.value);
   open_.push_back({failures_.size(), f.killed_at, f.step, row.worker >= 0});
   events_.push_back({record.wall_ns, {}, row, {}});
   failures_.push_back(std::move(row));
@@ -267,6 +280,8 @@ void History::progress(const ProgressReport& progress) {
   lives_[progress.worker] = progress.spent;
   if (progress.rank.value != 0 || progress.generation < plan_.generation)
     return;
+  for (const auto& m : progress.published)
+    metrics_[m.name] = m.value;
   for (const auto& row : progress.rows) {
     if (!row.metrics.empty()) {
       for (const auto& m : row.metrics)
@@ -325,12 +340,18 @@ Goodput History::goodput(std::int64_t wall_ns) const {
   return g;
 }
 
+// Steps begun and thrown away: once for each generation change, however many died.
 std::uint64_t History::redone() const {
-  std::uint64_t steps = 0;
+  std::map<std::uint64_t, std::uint64_t> by_generation;
   for (const auto& row : failures_)
-    if (row.recovered && row.step >= row.resumed_step && row.worker >= 0)
-      steps = std::max(steps, steps + row.step + 1 - row.resumed_step);
-  return steps;
+    if (row.recovered && row.worker >= 0 && row.step >= row.resumed_step) {
+      auto& steps = by_generation[row.generation];
+      steps = std::max(steps, row.step + 1 - row.resumed_step);
+    }
+  std::uint64_t sum = 0;
+  for (const auto& [generation, steps] : by_generation)
+    sum += steps;
+  return sum;
 }
 
 std::string History::state() const {
@@ -420,7 +441,7 @@ StatusView History::status(Time now, std::int64_t wall_ns) const {
         node.ranks.push_back(rank_of(key));
       }
       if (const auto heard = heard_.find(key); heard != heard_.end())
-        node.heartbeat_ms = std::max(node.heartbeat_ms, to_ms(now - heard->second));
+        node.heartbeat_ms = std::max(node.heartbeat_ms, to_ms(now - heard->second.at));
     }
     s.nodes.push_back(std::move(node));
   }

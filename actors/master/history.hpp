@@ -32,6 +32,12 @@ struct RunEvent {
   std::optional<Formed> formed;
 };
 
+/// Kinds of note in a journal, as `JournalRecord::kernel`.
+namespace note {
+inline constexpr const char* progress = "progress"; ///< payload: ProgressReport with evaluations
+inline constexpr const char* worker = "worker";     ///< payload: WorkerReport with modes and counts
+} // namespace note
+
 class History {
 public:
   History(const JobConfig& config, std::uint64_t total_steps);
@@ -112,7 +118,8 @@ private:
   bool timed_ = true;                          ///< milestones of plan_ are taken
   std::map<WorkerKey, SlotFact> facts_;
   std::map<std::uint32_t, std::string> hosts_;
-  std::map<WorkerKey, Time> heard_;
+  struct Heartbeat { Time at{}; Step step; };
+  std::map<WorkerKey, Heartbeat> heard_;
   std::vector<Seen> seen_;
   std::vector<Open> open_;
   std::vector<FailureRow> failures_;

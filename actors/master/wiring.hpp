@@ -4,7 +4,7 @@
 
 #include "actors/job_config.hpp"
 #include "actors/kernel/settings.hpp"
-#include "actors/master/directory.hpp"
+#include "actors/directory.hpp"
 
 namespace troupe {
 

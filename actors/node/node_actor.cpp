@@ -171,9 +171,10 @@ void settle(Self self, Slot& slot) {
   const auto& order = slot.order;
   if (slot.runs()) {
     const bool newer = order.incarnation > slot.fact.incarnation;
-    if (order.kill && (newer || order.incarnation == slot.fact.incarnation) && slot.killed_at == Time{})
-      kill_worker(slot, "ordered");
-    else if (newer || !order.run || self->state.stopping)
+    if (order.kill && (newer || !order.run)) {
+      if (slot.killed_at == Time{})
+        kill_worker(slot, "ordered");
+    } else if (newer || !order.run || self->state.stopping)
       stop_worker(self, slot, self->state.stopping ? self->state.stop_cause : "replaced or retired");
     return;
   }
@@ -305,13 +306,21 @@ void open_generation(Self self, const Plan& plan, const std::shared_ptr<UniqueFd
         log(LogLevel::warn, "fds.unsent", "slot={} why={}", slot.fact.slot.value, sent.error().context);
 }
 
-void load_checkpoint(Self self, const Plan& plan) {
+/// File that the plan's state comes from: a checkpoint, or job.init_from for the first generation; empty: none.
+std::string file_for(const NodeState& st, const Plan& plan) {
+  if (plan.sources.empty())
+    return plan.resume == PieceKey{} ? st.settings->config.job.init_from : std::string{};
+  for (const auto& source : plan.sources)
+    if (source.tier != Tier::checkpoint)
+      return {}; // memory first
+  return plan.sources.front().path;
+}
+
+void load_file(Self self, const Plan& plan, const std::string& path) {
   auto& st = self->state;
-  const auto source = std::find_if(plan.sources.begin(), plan.sources.end(),
-                                   [](const Source& s) { return s.tier == Tier::checkpoint; });
   for (const auto& slot : st.slots)
     if (slot.bank) {
-      self->send(st.persister, LoadTask{plan.generation, source->path, slot.bank->layout()});
+      self->send(st.persister, LoadTask{plan.generation, path, slot.bank->layout(), plan.resume == PieceKey{}});
       return;
     }
 }
@@ -327,10 +336,8 @@ void obey(Self self, GenerationOrder order) {
     poison(st, g.generation, g.cause);
   if (g.command == GenerationCommand::form && g.plan && g.plan->generation > st.opened && !again) {
     poison(st, Generation{g.plan->generation.value - 1}, "a newer generation is formed");
-    const bool in_memory = std::any_of(g.plan->sources.begin(), g.plan->sources.end(),
-                                       [](const Source& s) { return s.tier != Tier::checkpoint; });
-    if (!in_memory && !g.plan->sources.empty() && st.persister)
-      load_checkpoint(self, *g.plan);
+    if (const auto file = file_for(st, *g.plan); !file.empty())
+      load_file(self, *g.plan, file);
     else
       open_generation(self, *g.plan, nullptr);
   }

@@ -57,7 +57,10 @@ result<std::shared_ptr<UniqueFd>> load(const LoadTask& task, std::uint32_t versi
   TROUPE_ASSIGN(const auto reader, CheckpointReader::open(task.path));
   TROUPE_ASSIGN(auto fd, SlotBank::create(task.layout, versions));
   TROUPE_ASSIGN(const auto bank, SlotBank::attach(fd.get()));
-  TROUPE_TRY(reader.load_into(bank));
+  if (task.model_only)
+    TROUPE_TRY(reader.load_model_into(bank, PieceKey{}));
+  else
+    TROUPE_TRY(reader.load_into(bank));
   return std::make_shared<UniqueFd>(std::move(fd));
 }
 

@@ -22,11 +22,12 @@ struct PersistTask {
   std::shared_ptr<checkpoint::SlotBank::Pin> pin;
 };
 
-/// Load checkpoint `path` into a new bank of `layout`. `paths` is tried in order; the first that verifies is taken.
+/// Load checkpoint `path` into a new bank of `layout`. `model_only`: the model of another job, as version (0, 0).
 struct LoadTask {
   Generation generation;
   std::string path;
   checkpoint::BankLayout layout;
+  bool model_only = false;
 };
 
 struct LoadDone {

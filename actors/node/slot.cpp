@@ -62,7 +62,6 @@ Failure failure_of(const Slot& slot, ExitStatus status) {
     return failure;
   if (status.signal != 0) {
     failure.kind = FailureClass::signal;
-    failure.what = fmt::format("killed by signal {}", status.signal);
   } else if (status.code != 0) {
     failure.kind = slot.fact.phase == WorkerPhase::starting ? FailureClass::startup : FailureClass::exception;
     failure.what = fmt::format("ended with exit status {}", status.code);

@@ -106,6 +106,7 @@ struct ProgressReport {
   step @3 :UInt64;
   rows @4 :List(ProgressRow);
   spent @5 :SpentTimes;
+  published @6 :List(MetricValue);
 }
 
 struct SaveReady {

@@ -30,7 +30,8 @@ public:
   virtual void send(std::string_view actor, ModuleMessage message) = 0;
   /// Delivers `message` to this actor itself after `delay`.
   virtual void send_later(std::chrono::milliseconds delay, ModuleMessage message) = 0;
-  /// Shows a named number in the report and in metrics.jsonl.
+  /// Shows a named number among the metrics of the report, of the worker with rank 0. At most 64 names of 40
+  /// characters; the newest value counts.
   virtual void publish(std::string_view metric, double value) = 0;
 };
 

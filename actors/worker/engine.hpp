@@ -17,7 +17,6 @@
 #pragma once
 
 #include "actors/trainer/job_trainer_config.hpp"
-#include "actors/trainer/module_registry.hpp"
 #include "actors/trainer/step_views.hpp"
 #include "actors/worker/attachment.hpp"
 #include "actors/worker/engine_clock.hpp"

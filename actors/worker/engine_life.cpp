@@ -79,8 +79,6 @@ void Engine::build() {
   config.check_all_read();
   if (auto closed = state_.close(phases_); !closed)
     fail_with(FailureClass::startup, closed.error().context);
-  ModuleRegistry registry;
-  trainer_.actors(registry);
   const auto& model = state_.model();
   attachments_ = AttachmentLayout(job_.workers.micro_batch, model.virtual_bytes(), evaluation_ != nullptr);
   mean_ = std::make_unique<StateMemory>(model.leaf_floats() * sizeof(float));
@@ -102,8 +100,6 @@ void Engine::build() {
   if (!bank)
     fail_with(FailureClass::startup, "no memory for versions of the state: " + bank.error().context);
   bank_ = std::move(*bank);
-  if (!registry.specs().empty())
-    port_.actors(registry.specs());
   if (bank_->list().empty() && publish(true))
     bank_->set_agreed(state_.key);
   report_.layout = layout.hash;

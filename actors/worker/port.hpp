@@ -10,7 +10,6 @@
 #include "actors/kernel/orders.hpp"
 #include "checkpoint/slot_bank.hpp"
 #include "comm/communicator.hpp"
-#include "troupe/registry.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -169,8 +168,6 @@ public:
   virtual void rows_restored(std::span<const StepRow> rows) = 0;
   /// Members' digests of a version differ: everything after the last agreed step is void.
   virtual void digest_mismatch(Generation generation, Step step, std::span<const std::uint64_t> by_rank) = 0;
-  /// The actors of the module, once, after built(). The process hosts those whose place it is.
-  virtual void actors(std::vector<ActorSpec>) {}
   /// A promise was given up, or something was tuned; shown under `modes`. Repeated calls with the same text
   /// are fine.
   virtual void mode(std::string_view what) = 0;

@@ -42,6 +42,19 @@ std::vector<SampleCount> counts_in(const SlotBank& bank) {
   return counts;
 }
 
+/// What the pulse shows of a process that ends at this point.
+Activity activity_at(FaultPoint point) {
+  switch (point) {
+    case FaultPoint::gradient: return Activity::gradient;
+    case FaultPoint::reduce: return Activity::reduce;
+    case FaultPoint::update: return Activity::update;
+    case FaultPoint::snapshot: return Activity::snapshot;
+    case FaultPoint::drain: return Activity::draining;
+    case FaultPoint::restore: return Activity::restoring;
+  }
+  return Activity::idle;
+}
+
 /// In drain, restore and snapshot a fault means the next one from its step on.
 bool from_step_on(FaultPoint point) {
   return point == FaultPoint::drain || point == FaultPoint::restore || point == FaultPoint::snapshot;
@@ -148,6 +161,8 @@ ProgressReport ProcessPort::take_progress() {
   std::lock_guard lock(mutex_);
   progress.rows.insert(progress.rows.end(), evaluations_.begin(), evaluations_.end());
   evaluations_.clear();
+  for (const auto& [name, value] : published_)
+    progress.published.push_back({name, value});
   progress.generation = report_.fact.generation;
   progress.step = report_.fact.step;
   for (const auto& row : progress.rows)
@@ -294,6 +309,15 @@ void ProcessPort::report(const EngineReport& report) {
   tell(said);
 }
 
+void ProcessPort::publish(std::string_view name, double value) {
+  constexpr std::size_t most_names = 64;
+  std::lock_guard lock(mutex_);
+  if (const auto known = published_.find(name); known != published_.end())
+    known->second = value;
+  else if (published_.size() < most_names && name.size() <= 40)
+    published_.emplace(name, value);
+}
+
 void ProcessPort::failed(const Failure& failure) {
   std::lock_guard lock(mutex_);
   report_.fact.failure = failure;
@@ -339,6 +363,7 @@ Effect ProcessPort::at(FaultPoint point, Step step) {
   if (faults_.empty())
     return effect;
   while (const auto* fault = match(point, step)) {
+    bank_->pulse().phase.store(static_cast<std::uint32_t>(activity_at(point)), std::memory_order_relaxed);
     if (fault->kind != FaultKind::slow) {
       strike(*fault, step, effect);
     } else {

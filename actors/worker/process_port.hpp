@@ -70,7 +70,9 @@ public:
   void rows_restored(std::span<const StepRow> rows) override;
   void digest_mismatch(Generation generation, Step step, std::span<const std::uint64_t> by_rank) override;
   void mode(std::string_view what) override;
-  /// The trainer failed; the last thing the engine's process says.
+  /// A number for the report, by name. Any thread.
+  void publish(std::string_view name, double value);
+  /// The trainer failed; the last thing the engine's process says. Any thread.
   void failed(const Failure& failure);
 
 private:
@@ -99,6 +101,7 @@ private:
   std::weak_ptr<Communicator> current_;
   WorkerReport report_;
   std::vector<ProgressRow> evaluations_; ///< not yet taken
+  std::map<std::string, double, std::less<>> published_;
   std::map<std::uint32_t, bool> fired_;  ///< the master's verdicts
 
   std::vector<FaultOrder> faults_;       ///< trainer's copy, refreshed when fault_version_ moved

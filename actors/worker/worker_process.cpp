@@ -1,6 +1,7 @@
 #include "actors/worker/worker_process.hpp"
 
 #include "actors/trainer/module.hpp"
+#include "actors/trainer/module_registry.hpp"
 #include "actors/worker/engine.hpp"
 #include "actors/worker/job_data.hpp"
 #include "base/log.hpp"
@@ -17,9 +18,25 @@ Failure startup_failure(std::string what) {
   return failure;
 }
 
+/// Asks a built trainer for its actors; what is wrong with them ends the worker as a start-up error.
+class ActorsOnceBuilt final : public EngineObserver {
+public:
+  ActorsOnceBuilt(Trainer& trainer, const OnActors& on_actors) : trainer_(trainer), on_actors_(on_actors) {}
+  void built(const ModelState&) override {
+    ModuleRegistry registry;
+    trainer_.actors(registry);
+    if (auto started = on_actors_(registry.specs()); !started)
+      throw NotYet(started.error().context);
+  }
+
+private:
+  Trainer& trainer_;
+  const OnActors& on_actors_;
+};
+
 } // namespace
 
-bool run_trainer(const JobConfig& config, ProcessPort& port) {
+bool run_trainer(const JobConfig& config, ProcessPort& port, const OnActors& on_actors) {
   auto give_up = [&](Failure failure) {
     log(LogLevel::error, "trainer.failed", "{}", failure.what);
     port.failed(failure);
@@ -39,7 +56,8 @@ bool run_trainer(const JobConfig& config, ProcessPort& port) {
   } catch (...) {
     return give_up(startup_failure("the trainer's constructor threw something that is no std::exception"));
   }
-  Engine engine({config, *trainer, data->train, data->evaluation ? &*data->evaluation : nullptr, port});
+  ActorsOnceBuilt actors(*trainer, on_actors);
+  Engine engine({config, *trainer, data->train, data->evaluation ? &*data->evaluation : nullptr, port, &actors});
   const auto end = engine.run();
   if (end.kind == EngineEnd::Kind::failed)
     return give_up(end.failure);
