@@ -319,6 +319,9 @@ result<void> decode(const Binding* binding, void* object, std::span<const std::u
     return fail(Errc::invalid, fmt::format("{}: {} bytes, at most {}", name_of(*binding), bytes.size(), limits.bytes));
   if (bytes.empty() || bytes.size() % word != 0)
     return fail(Errc::invalid, fmt::format("{}: {} bytes are no whole message", name_of(*binding), bytes.size()));
+  // The number of segments, less one. Of 2^32 - 1 Cap'n Proto makes none, and an empty message.
+  if (load<std::uint32_t>(bytes.data()) > 511)
+    return fail(Errc::invalid, fmt::format("{}: no segment table", name_of(*binding)));
   const auto* first = reinterpret_cast<const capnp::word*>(bytes.data());
   std::unique_ptr<capnp::word[]> aligned;
   if (reinterpret_cast<std::uintptr_t>(first) % alignof(std::uint64_t) != 0) {

@@ -3,17 +3,16 @@
 #pragma once
 
 #include "actors/codec_shape.hpp"
+#include "tests/unit/seed.hpp"
 #include "troupe/random.hpp"
 
-#include <cstdlib>
 #include <cstring>
 
 namespace troupe::test {
 
 /// TROUPE_SEED of the environment, or one fixed seed; tests print it when they fail.
 inline std::uint64_t test_seed() {
-  const char* text = std::getenv("TROUPE_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20260101;
+  return number_from_environment("TROUPE_SEED", 20260101);
 }
 
 inline void fill(const Shape& shape, void* p, Random& random, int depth = 0) {

@@ -365,29 +365,28 @@ struct World {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_invariants_hold_in_two_thousand_worlds) {
-  auto first = troupe::test::test_seed();
-  int escalated = 0;
-  for (std::uint64_t seed = first; seed < first + 2000; ++seed) {
-    BOOST_TEST_CONTEXT("TROUPE_SEED=" << seed) {
-      World world(seed);
+  int escalated = 0, worlds = 0;
+  troupe::test::for_each_seed(200, [&](std::uint64_t seed) {
+    for (std::uint64_t variant = 0; variant < 10; ++variant) {
+      ++worlds;
+      World world(seed * 10 + variant);
       world.feed(Kernel::Begin{});
       for (int i = 0; i < 60 && !world.quit && world.step(); ++i) {
       }
-      if (world.quit) {
+      if (world.quit || world.kernel->closing())
         ++escalated;
+      if (world.quit)
         continue;
-      }
-      bool closing = world.kernel->closing();
       world.closed = true;
       world.feed(Kernel::Close{"end of test"});
-      escalated += closing;
       for (int i = 0; i < 200 && !world.quit; ++i)
         BOOST_REQUIRE(world.step());
       BOOST_REQUIRE(world.quit);
     }
-  }
-  BOOST_TEST(escalated > 100);
-  BOOST_TEST(escalated < 1900);
+  });
+  BOOST_TEST_MESSAGE(escalated << " of " << worlds << " worlds ended by giving up");
+  BOOST_TEST(escalated > worlds / 20);
+  BOOST_TEST(escalated < worlds);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
