@@ -51,9 +51,8 @@ result<RunReport> run_job(const Scratch& scratch, const JobRun& run) {
   UniqueFd output(::open(words.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
   SpawnSpec spec;
   spec.program = fs::read_symlink("/proc/self/exe", ignored).string();
-  spec.arguments = {"run",      run.job_file, "--quiet", "--fresh",
-                    "--report", report,       "--set",   "job.dir=" + scratch.path() + "/job",
-                    "--events", "/dev/null"};
+  spec.arguments = {"run",   run.job_file, "--quiet", "--fresh", "--report", report,
+                    "--set", "job.dir=" + scratch.path() + "/job"};
   spec.arguments.insert(spec.arguments.end(), run.words.begin(), run.words.end());
   spec.output = output.get();
   TROUPE_ASSIGN(const auto child, spawn(spec, SIGTERM));
