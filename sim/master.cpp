@@ -53,6 +53,8 @@ void Master::restart_from(std::size_t kernel) {
     handle(host, index, Started{term_});
     tell(PeerRestarted{std::string{K::name}}, index);
   });
+  if (!state<CheckpointsKernel>().listed)
+    tell(CheckpointsListed{world_.disk}, outside); // it was in a mailbox
 }
 
 template <class K>

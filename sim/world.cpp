@@ -164,7 +164,6 @@ void World::formed(const Plan& plan) {
                " was committed, " + to_text(plan.resume) + " is resumed");
   }
   line_.erase(line_.upper_bound(plan.resume.step), line_.end());
-  memory_lost_ = std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n->cut; });
   std::uint32_t next = 0;
   for (const Member& m : plan.members) {
     if (m.first_virtual != next || m.virtual_count == 0)

@@ -91,7 +91,7 @@ private:
   std::map<Step, Generation> line_;        ///< who committed each step of the present line
   Generation announced_;
   std::vector<Fault> ambushes_;            ///< kill_in_phase that wait
-  bool memory_lost_ = false;
+  bool memory_lost_ = false;               ///< or was out of reach: then more than a step may be redone
   bool done_ = false;
   Outcome outcome_;
 };

@@ -103,7 +103,7 @@ struct CheckpointsKernel::Turn {
       found_changed = true;
       return true;
     });
-    s.saved = std::min(s.saved, s.resumed);
+    s.saved = {};
     for (const FoundCheckpoint& c : s.checkpoints)
       s.saved = std::max(s.saved, c.key.step);
     if (s.saving && std::find(s.members.begin(), s.members.end(), s.order.from) == s.members.end())
@@ -199,7 +199,7 @@ struct CheckpointsKernel::Turn {
     std::uint32_t kept = 0;
     for (std::size_t i = s.checkpoints.size(); i-- > 0;) {
       const FoundCheckpoint& c = s.checkpoints[i];
-      if (kept++ < settings.keep || c.best)
+      if (c.best || kept++ < settings.keep)
         continue;
       say(DeleteCheckpoint{c.path, fmt::format("newer ones are durable, checkpoint.keep = {}", settings.keep)});
       s.checkpoints.erase(s.checkpoints.begin() + static_cast<std::ptrdiff_t>(i));
