@@ -1,5 +1,5 @@
-// Errors across the border to CAF: troupe::Errc is an error category of its own there, so that a handler's answer and an
-// actor's exit reason keep their meaning and their words. Any thread.
+// Errors across the border to CAF: troupe::Errc is an error category of its own there, so that a handler's answer and
+// an actor's exit reason keep their meaning and their words. Any thread.
 #pragma once
 
 #include "actors/caf_compat.hpp"

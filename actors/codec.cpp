@@ -3,7 +3,9 @@
 #include "actors/codec_binding.hpp"
 #include "base/assert.hpp"
 
+#include <capnp/any.h>
 #include <capnp/compat/json.h>
+#include <capnp/dynamic.h>
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <fmt/format.h>
@@ -16,10 +18,11 @@ namespace troupe {
 
 namespace {
 
-using capnp::DynamicEnum;
-using capnp::DynamicList;
-using capnp::DynamicStruct;
-using capnp::DynamicValue;
+using capnp::AnyPointer;
+using capnp::AnyStruct;
+
+// Scalars are copied between the data section and the object as they lie in memory.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 const char* at(const void* object, std::size_t offset) { return static_cast<const char*>(object) + offset; }
 char* at(void* object, std::size_t offset) { return static_cast<char*>(object) + offset; }
@@ -31,30 +34,10 @@ T load(const void* p) {
   return value;
 }
 
-std::int64_t load_signed(const void* p, std::size_t size) {
-  switch (size) {
-  case 1:
-    return load<std::int8_t>(p);
-  case 2:
-    return load<std::int16_t>(p);
-  case 4:
-    return load<std::int32_t>(p);
-  default:
-    return load<std::int64_t>(p);
-  }
-}
-
-std::uint64_t load_unsigned(const void* p, std::size_t size) {
-  switch (size) {
-  case 1:
-    return load<std::uint8_t>(p);
-  case 2:
-    return load<std::uint16_t>(p);
-  case 4:
-    return load<std::uint32_t>(p);
-  default:
-    return load<std::uint64_t>(p);
-  }
+bool is_empty(const Shape& shape, const void* p) {
+  return (shape.kind == ShapeKind::text && static_cast<const std::string*>(p)->empty())
+         || (shape.kind == ShapeKind::bytes && static_cast<const Bytes*>(p)->empty())
+         || (shape.kind == ShapeKind::list && shape.length(p) == 0);
 }
 
 capnp::Text::Reader text_of(const void* p) {
@@ -67,165 +50,247 @@ capnp::Data::Reader data_of(const void* p) {
   return {v.data(), v.size()};
 }
 
-/// Value of a scalar, text, bytes or enumeration.
-DynamicValue::Reader value_of(const Binding& type, const void* p) {
-  const Shape& shape = *type.shape;
-  switch (shape.kind) {
-  case ShapeKind::boolean:
-    return load<bool>(p);
-  case ShapeKind::integer:
-    return shape.is_signed ? DynamicValue::Reader(static_cast<long long>(load_signed(p, shape.size)))
-                           : DynamicValue::Reader(static_cast<unsigned long long>(load_unsigned(p, shape.size)));
-  case ShapeKind::real:
-    return shape.size == 4 ? DynamicValue::Reader(load<float>(p)) : DynamicValue::Reader(load<double>(p));
-  case ShapeKind::enumeration:
-    return DynamicEnum(type.wire.asEnum(), load<std::uint8_t>(p));
-  case ShapeKind::text:
-    return text_of(p);
-  case ShapeKind::bytes:
-    return data_of(p);
-  default:
-    TROUPE_UNREACHABLE("a scalar");
-  }
-}
-
-bool is_empty(const Shape& shape, const void* p) {
-  return (shape.kind == ShapeKind::text && static_cast<const std::string*>(p)->empty())
-         || (shape.kind == ShapeKind::bytes && static_cast<const Bytes*>(p)->empty())
-         || (shape.kind == ShapeKind::list && shape.length(p) == 0);
-}
-
 /// `keep_empty`: empty lists and texts are written too, so that JSON shows them.
 struct Encoder {
   bool keep_empty = false;
 
-  void put(const Binding& type, const void* object, DynamicStruct::Builder out) const {
-    if (type.shape->kind == ShapeKind::choice)
-      return put_field(type.fields[type.shape->index(object)], type.shape->chosen(object), out);
-    for (auto& field : type.fields)
-      put_field(field, at(object, field.offset), out);
-  }
-
-  void put_field(const Binding::Field& field, const void* p, DynamicStruct::Builder& out) const {
-    const Binding& type = *field.type;
-    switch (type.shape->kind) {
-    case ShapeKind::record:
-    case ShapeKind::choice:
-      return put(type, p, out.init(field.wire).as<DynamicStruct>());
-    case ShapeKind::list:
-      if (keep_empty || field.has_default || !is_empty(*type.shape, p))
-        put_elements(type, p, out.init(field.wire, count(type, p)).as<DynamicList>());
-      return;
-    default:
-      if (keep_empty || field.has_default || !is_empty(*type.shape, p))
-        out.set(field.wire, value_of(type, p));
+  void put(const Binding& type, const void* object, AnyStruct::Builder out) const {
+    auto data = out.getDataSection();
+    auto pointers = out.getPointerSection();
+    if (type.shape->kind == ShapeKind::choice) {
+      auto& field = type.fields[type.shape->index(object)];
+      std::memcpy(data.begin() + type.discriminant_at, &field.discriminant, sizeof field.discriminant);
+      return put_pointer(*field.type, type.shape->chosen(object), pointers[field.wire_at]);
+    }
+    for (auto& field : type.fields) {
+      const void* p = at(object, field.offset);
+      if (!field.type->is_pointer())
+        put_scalar(field, p, data.begin());
+      else if (keep_empty || !field.skip_empty || !is_empty(*field.type->shape, p))
+        put_pointer(*field.type, p, pointers[field.wire_at]);
     }
   }
 
-  static unsigned count(const Binding& type, const void* list) {
-    return static_cast<unsigned>(type.shape->length(list));
+  static void put_scalar(const Binding::Field& field, const void* p, kj::byte* data) {
+    const Shape& shape = *field.type->shape;
+    if (shape.kind == ShapeKind::boolean) {
+      data[field.wire_at / 8] |= static_cast<kj::byte>((load<bool>(p) != (field.mask != 0)) << (field.wire_at % 8));
+      return;
+    }
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, p, shape.size);
+    bits ^= field.mask;
+    std::memcpy(data + field.wire_at, &bits, shape.kind == ShapeKind::enumeration ? 2 : shape.size);
   }
 
-  void put_elements(const Binding& type, const void* list, DynamicList::Builder out) const {
-    struct Context {
-      const Encoder& encoder;
-      const Binding& element;
-      DynamicList::Builder out;
-      unsigned next = 0;
-    } context{*this, *type.element, out};
-    type.shape->visit(list, &context, [](void* c, const void* element) {
-      auto& [encoder, binding, builder, next] = *static_cast<Context*>(c);
-      unsigned i = next++;
-      if (binding.shape->kind == ShapeKind::list)
-        encoder.put_elements(binding, element, builder.init(i, count(binding, element)).as<DynamicList>());
-      else if (binding.shape->kind == ShapeKind::record || binding.shape->kind == ShapeKind::choice)
-        encoder.put(binding, element, builder[i].as<DynamicStruct>());
-      else
-        builder.set(i, value_of(binding, element));
-    });
+  void put_pointer(const Binding& type, const void* p, AnyPointer::Builder out) const {
+    switch (type.shape->kind) {
+    case ShapeKind::text:
+      return out.setAs<capnp::Text>(text_of(p));
+    case ShapeKind::bytes:
+      return out.setAs<capnp::Data>(data_of(p));
+    case ShapeKind::list:
+      return put_list(type, p, out);
+    default:
+      return put(type, p, out.initAsAnyStruct(type.data_words, type.pointers));
+    }
+  }
+
+  void put_list(const Binding& type, const void* list, AnyPointer::Builder out) const {
+    const Binding& element = *type.element;
+    auto size = static_cast<unsigned>(type.shape->length(list));
+    auto each = [&](auto&& f) {
+      type.shape->visit(list, &f, [](void* c, const void* e) { (*static_cast<std::remove_reference_t<decltype(f)>*>(c))(e); });
+    };
+    auto scalars = [&]<class T>(T) {
+      auto builder = out.initAs<capnp::List<T>>(size);
+      unsigned i = 0;
+      each([&](const void* e) { builder.set(i++, load<T>(e)); });
+    };
+    switch (element.shape->kind) {
+    case ShapeKind::record:
+    case ShapeKind::choice: {
+      auto builder = out.initAsListOfAnyStruct(element.data_words, element.pointers, size);
+      unsigned i = 0;
+      return each([&](const void* e) { put(element, e, builder[i++]); });
+    }
+    case ShapeKind::text: {
+      auto builder = out.initAs<capnp::List<capnp::Text>>(size);
+      unsigned i = 0;
+      return each([&](const void* e) { builder.set(i++, text_of(e)); });
+    }
+    case ShapeKind::bytes: {
+      auto builder = out.initAs<capnp::List<capnp::Data>>(size);
+      unsigned i = 0;
+      return each([&](const void* e) { builder.set(i++, data_of(e)); });
+    }
+    case ShapeKind::enumeration: {
+      auto builder = out.initAs<capnp::List<std::uint16_t>>(size);
+      unsigned i = 0;
+      return each([&](const void* e) { builder.set(i++, load<std::uint8_t>(e)); });
+    }
+    case ShapeKind::boolean:
+      return scalars(bool{});
+    case ShapeKind::real:
+      return element.shape->size == 4 ? scalars(float{}) : scalars(double{});
+    case ShapeKind::integer:
+      switch (element.shape->size) {
+      case 1:
+        return scalars(std::uint8_t{});
+      case 2:
+        return scalars(std::uint16_t{});
+      case 4:
+        return scalars(std::uint32_t{});
+      default:
+        return scalars(std::uint64_t{});
+      }
+    case ShapeKind::list:
+      break;
+    }
+    TROUPE_UNREACHABLE("a list of lists has no schema here: wrap the inner one in a struct");
   }
 };
 
-/// Reads into plain structs. A false return means `what` says what is wrong, from the inside out.
+/// Reads into a fresh object; what the message does not have stays as it is. A false return means that `what` says what
+/// is wrong and `path` where.
 struct Decoder {
   const DecodeLimits& limits;
   std::size_t memory = 0;
-  std::string path;
-  std::string what;
+  std::string path{};
+  std::string what{};
 
   bool wrong(std::string words) {
     what = std::move(words);
     return false;
   }
+  bool inside(const std::string_view name) {
+    path = fmt::format(".{}{}", name, path);
+    return false;
+  }
 
-  bool get(const Binding& type, void* object, DynamicStruct::Reader in) {
-    if (type.shape->kind == ShapeKind::choice)
-      return choose(type, object, in);
-    for (auto& field : type.fields)
-      if (!get_value(*field.type, at(object, field.offset), in.get(field.wire))) {
-        path = fmt::format(".{}{}", field.name, path);
-        return false;
-      }
+  bool get(const Binding& type, void* object, AnyStruct::Reader in) {
+    auto data = in.getDataSection();
+    auto pointers = in.getPointerSection();
+    if (type.shape->kind == ShapeKind::choice) {
+      std::uint16_t discriminant = 0;
+      if (type.discriminant_at + 2 <= data.size())
+        discriminant = load<std::uint16_t>(data.begin() + type.discriminant_at);
+      if (discriminant >= type.choices.size())
+        return wrong(fmt::format("no alternative {}", discriminant));
+      auto& field = type.fields[type.choices[discriminant]];
+      void* chosen = type.shape->choose(object, type.choices[discriminant]);
+      return field.wire_at >= pointers.size() || get_pointer(*field.type, chosen, pointers[field.wire_at])
+             || inside(field.name);
+    }
+    for (auto& field : type.fields) {
+      void* p = at(object, field.offset);
+      bool ok = true;
+      if (!field.type->is_pointer())
+        ok = get_scalar(field, p, data);
+      else if (field.wire_at < pointers.size())
+        ok = get_pointer(*field.type, p, pointers[field.wire_at]);
+      if (!ok)
+        return inside(field.name);
+    }
     return true;
   }
 
-  bool choose(const Binding& type, void* object, DynamicStruct::Reader in) {
-    KJ_IF_MAYBE(active, in.which()) {
-      std::size_t i = type.choices[active->getProto().getDiscriminantValue()];
-      auto& field = type.fields[i];
-      if (get_value(*field.type, type.shape->choose(object, i), in.get(field.wire)))
-        return true;
-      path = fmt::format(".{}{}", field.name, path);
-      return false;
+  bool get_scalar(const Binding::Field& field, void* p, kj::ArrayPtr<const kj::byte> data) {
+    const Shape& shape = *field.type->shape;
+    if (shape.kind == ShapeKind::boolean) {
+      if (field.wire_at / 8 < data.size())
+        store(p, ((data[field.wire_at / 8] >> (field.wire_at % 8)) & 1) != (field.mask != 0));
+      return true;
     }
-    return wrong("no such alternative");
+    std::size_t size = shape.kind == ShapeKind::enumeration ? 2 : shape.size;
+    if (field.wire_at + size > data.size())
+      return true;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, data.begin() + field.wire_at, size);
+    bits ^= field.mask;
+    if (shape.kind == ShapeKind::enumeration)
+      return get_enumerator(shape, p, bits);
+    std::memcpy(p, &bits, size);
+    return true;
   }
 
-  bool get_value(const Binding& type, void* p, DynamicValue::Reader value) {
-    const Shape& shape = *type.shape;
-    switch (shape.kind) {
-    case ShapeKind::boolean:
-      return store(p, value.as<bool>());
-    case ShapeKind::integer:
-      if (shape.is_signed)
-        store_integer(p, static_cast<std::uint64_t>(value.as<std::int64_t>()), shape.size);
-      else
-        store_integer(p, value.as<std::uint64_t>(), shape.size);
+  bool get_enumerator(const Shape& shape, void* p, std::uint64_t raw) {
+    if (raw >= shape.enumerators)
+      return wrong(fmt::format("enumerator {} of {}", raw, shape.enumerators));
+    store(p, static_cast<std::uint8_t>(raw));
+    return true;
+  }
+
+  bool get_pointer(const Binding& type, void* p, AnyPointer::Reader in) {
+    if (in.isNull())
       return true;
-    case ShapeKind::real:
-      return shape.size == 4 ? store(p, value.as<float>()) : store(p, value.as<double>());
-    case ShapeKind::enumeration: {
-      auto raw = value.as<DynamicEnum>().getRaw();
-      if (raw >= shape.enumerators)
-        return wrong(fmt::format("enumerator {} of {}", raw, shape.enumerators));
-      return store(p, static_cast<std::uint8_t>(raw));
+    switch (type.shape->kind) {
+    case ShapeKind::text:
+      return get_text(p, in.getAs<capnp::Text>());
+    case ShapeKind::bytes:
+      return get_bytes(p, in.getAs<capnp::Data>());
+    case ShapeKind::list:
+      return get_list(type, p, in);
+    default:
+      return get(type, p, in.getAs<AnyStruct>());
     }
-    case ShapeKind::text: {
-      auto text = value.as<capnp::Text>();
-      if (text.size() > limits.text)
-        return wrong(fmt::format("text of {} bytes, at most {}", text.size(), limits.text));
-      if (!spend(text.size()))
-        return false;
-      static_cast<std::string*>(p)->assign(text.begin(), text.size());
-      return true;
-    }
-    case ShapeKind::bytes: {
-      auto data = value.as<capnp::Data>();
-      if (!spend(data.size()))
-        return false;
-      static_cast<Bytes*>(p)->assign(data.begin(), data.end());
-      return true;
-    }
+  }
+
+  bool get_text(void* p, capnp::Text::Reader text) {
+    if (text.size() > limits.text)
+      return wrong(fmt::format("text of {} bytes, at most {}", text.size(), limits.text));
+    static_cast<std::string*>(p)->assign(text.begin(), text.size());
+    return spend(text.size());
+  }
+
+  bool get_bytes(void* p, capnp::Data::Reader data) {
+    static_cast<Bytes*>(p)->assign(data.begin(), data.end());
+    return spend(data.size());
+  }
+
+  bool get_list(const Binding& type, void* p, AnyPointer::Reader in) {
+    const Binding& element = *type.element;
+    auto scalars = [&]<class T>(T) {
+      return each(type, p, in.getAs<capnp::List<T>>(), [](void* e, T value) { return store(e, value); });
+    };
+    switch (element.shape->kind) {
     case ShapeKind::record:
     case ShapeKind::choice:
-      return get(type, p, value.as<DynamicStruct>());
+      return each(type, p, in.getAs<capnp::List<AnyStruct>>(),
+                  [&](void* e, AnyStruct::Reader value) { return get(element, e, value); });
+    case ShapeKind::text:
+      return each(type, p, in.getAs<capnp::List<capnp::Text>>(),
+                  [&](void* e, capnp::Text::Reader value) { return get_text(e, value); });
+    case ShapeKind::bytes:
+      return each(type, p, in.getAs<capnp::List<capnp::Data>>(),
+                  [&](void* e, capnp::Data::Reader value) { return get_bytes(e, value); });
+    case ShapeKind::enumeration:
+      return each(type, p, in.getAs<capnp::List<std::uint16_t>>(),
+                  [&](void* e, std::uint16_t value) { return get_enumerator(*element.shape, e, value); });
+    case ShapeKind::boolean:
+      return scalars(bool{});
+    case ShapeKind::real:
+      return element.shape->size == 4 ? scalars(float{}) : scalars(double{});
+    case ShapeKind::integer:
+      switch (element.shape->size) {
+      case 1:
+        return scalars(std::uint8_t{});
+      case 2:
+        return scalars(std::uint16_t{});
+      case 4:
+        return scalars(std::uint32_t{});
+      default:
+        return scalars(std::uint64_t{});
+      }
     case ShapeKind::list:
-      return get_list(type, p, value.as<DynamicList>());
+      break;
     }
-    return wrong("unknown kind");
+    return wrong("a list of lists");
   }
 
-  bool get_list(const Binding& type, void* p, DynamicList::Reader in) {
+  /// Appends one element per element of `in`, each filled by f(element, value).
+  template <class List, class F>
+  bool each(const Binding& type, void* p, List in, F f) {
     const Shape& shape = *type.shape;
     std::size_t limit = shape.at_most != 0 ? shape.at_most : limits.list;
     if (in.size() > limit)
@@ -234,22 +299,21 @@ struct Decoder {
       return false;
     shape.clear(p);
     struct Context {
-      Decoder& decoder;
-      const Binding& element;
-      DynamicList::Reader in;
+      List& list;
+      F& fill;
       unsigned i = 0;
-    } context{*this, *type.element, in};
+    } context{in, f};
     for (; context.i < in.size(); ++context.i) {
-      bool added = shape.add(p, &context, [](void* c, void* element) {
-        auto& [decoder, binding, reader, i] = *static_cast<Context*>(c);
-        return decoder.get_value(binding, element, reader[i]);
+      bool added = shape.add(p, &context, [](void* c, void* element) -> bool {
+        auto& ctx = *static_cast<Context*>(c);
+        return ctx.fill(element, ctx.list[ctx.i]);
       });
-      if (!added) {
-        if (what.empty())
-          what = "the same key twice";
-        path = fmt::format("[{}]{}", context.i, path);
-        return false;
-      }
+      if (added)
+        continue;
+      if (what.empty())
+        what = "the same key twice";
+      path = fmt::format("[{}]{}", context.i, path);
+      return false;
     }
     return true;
   }
@@ -264,24 +328,22 @@ struct Decoder {
     std::memcpy(p, &value, sizeof value);
     return true;
   }
-
-  static void store_integer(void* p, std::uint64_t value, std::size_t size) {
-    std::memcpy(p, &value, size); // little-endian hosts only, checked below
-  }
 };
-
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 std::string_view name_of(const Binding& type) {
   auto name = type.wire.asStruct().getShortDisplayName();
   return {name.begin(), name.size()};
 }
 
-result<void> read_struct(const Binding& type, void* object, DynamicStruct::Reader in, const DecodeLimits& limits) {
-  Decoder decoder{limits, 0, {}, {}};
+result<void> read_struct(const Binding& type, void* object, AnyStruct::Reader in, const DecodeLimits& limits) {
+  Decoder decoder{limits};
   if (!decoder.get(type, object, in))
     return fail(Errc::invalid, fmt::format("{}{}: {}", name_of(type), decoder.path, decoder.what));
   return {};
+}
+
+AnyStruct::Builder new_root(capnp::MessageBuilder& message, const Binding& type) {
+  return message.getRoot<AnyPointer>().initAsAnyStruct(type.data_words, type.pointers);
 }
 
 /// Runs f, which may throw what Cap'n Proto throws.
@@ -304,7 +366,7 @@ Bytes encode(const Binding* binding, const void* object) {
   // First segment on the stack, zeroed by the builder's contract.
   capnp::word scratch[512] = {};
   capnp::MallocMessageBuilder message(kj::arrayPtr(scratch, std::size(scratch)));
-  Encoder{}.put(*binding, object, message.initRoot<DynamicStruct>(binding->wire.asStruct()));
+  Encoder{}.put(*binding, object, new_root(message, *binding));
   auto segments = message.getSegmentsForOutput();
   Bytes bytes(capnp::computeSerializedSizeInWords(segments) * sizeof(capnp::word));
   kj::ArrayOutputStream out(kj::arrayPtr(bytes.data(), bytes.size()));
@@ -337,17 +399,17 @@ result<void> decode(const Binding* binding, void* object, std::span<const std::u
     capnp::FlatArrayMessageReader reader(kj::arrayPtr(first, bytes.size() / word), options);
     if (reader.getEnd() != first + bytes.size() / word)
       return fail(Errc::invalid, fmt::format("{}: bytes after its end", name_of(*binding)));
-    return read_struct(*binding, object, reader.getRoot<DynamicStruct>(binding->wire.asStruct()), limits);
+    return read_struct(*binding, object, reader.getRoot<AnyStruct>(), limits);
   });
 }
 
 std::string to_json(const Binding* binding, const void* object, bool pretty) {
   capnp::MallocMessageBuilder message;
-  auto root = message.initRoot<DynamicStruct>(binding->wire.asStruct());
+  auto root = new_root(message, *binding);
   Encoder{.keep_empty = true}.put(*binding, object, root);
   capnp::JsonCodec codec;
   codec.setPrettyPrint(pretty);
-  auto text = codec.encode(root.asReader());
+  auto text = codec.encode(root.asReader().as<capnp::DynamicStruct>(binding->wire.asStruct()));
   return {text.begin(), text.size()};
 }
 
@@ -356,7 +418,7 @@ result<void> from_json(const Binding* binding, void* object, std::string_view js
     return fail(Errc::invalid, fmt::format("{}: {} bytes, at most {}", name_of(*binding), json.size(), limits.bytes));
   return guarded(*binding, [&]() -> result<void> {
     capnp::MallocMessageBuilder message;
-    auto root = message.initRoot<DynamicStruct>(binding->wire.asStruct());
+    auto root = message.initRoot<capnp::DynamicStruct>(binding->wire.asStruct());
     capnp::JsonCodec codec;
     codec.setRejectUnknownFields(true);
     codec.decode(kj::arrayPtr(json.data(), json.size()), root);

@@ -85,9 +85,90 @@ void compare_enumerators(const Shape& shape, capnp::EnumSchema schema, const std
   }
 }
 
+std::uint64_t default_bits(capnp::schema::Value::Reader value) {
+  auto bits = [](auto v) {
+    std::uint64_t out = 0;
+    std::memcpy(&out, &v, sizeof v);
+    return out;
+  };
+  switch (value.which()) {
+  case capnp::schema::Value::BOOL:
+    return value.getBool() ? 1 : 0;
+  case capnp::schema::Value::INT8:
+    return bits(value.getInt8());
+  case capnp::schema::Value::INT16:
+    return bits(value.getInt16());
+  case capnp::schema::Value::INT32:
+    return bits(value.getInt32());
+  case capnp::schema::Value::INT64:
+    return bits(value.getInt64());
+  case capnp::schema::Value::UINT8:
+    return bits(value.getUint8());
+  case capnp::schema::Value::UINT16:
+    return bits(value.getUint16());
+  case capnp::schema::Value::UINT32:
+    return bits(value.getUint32());
+  case capnp::schema::Value::UINT64:
+    return bits(value.getUint64());
+  case capnp::schema::Value::FLOAT32:
+    return bits(value.getFloat32());
+  case capnp::schema::Value::FLOAT64:
+    return bits(value.getFloat64());
+  case capnp::schema::Value::ENUM:
+    return bits(value.getEnum());
+  default:
+    return 0;
+  }
+}
+
+bool is_empty_in(const Shape& record, const Shape::Field& field) {
+  if (record.prototype == nullptr)
+    return true;
+  const void* p = static_cast<const char*>(record.prototype) + field.offset;
+  switch (field.shape->kind) {
+  case ShapeKind::text:
+    return static_cast<const std::string*>(p)->empty();
+  case ShapeKind::bytes:
+    return static_cast<const Bytes*>(p)->empty();
+  case ShapeKind::list:
+    return field.shape->length(p) == 0;
+  default:
+    return true;
+  }
+}
+
+void bind_field(Binding& binding, const Shape::Field& field, capnp::StructSchema::Field wire, const std::string& path,
+                std::vector<std::string>& differences) {
+  auto proto = wire.getProto();
+  if (!proto.isSlot()) {
+    differences.push_back(fmt::format("{}: a group in the schema", path));
+    return;
+  }
+  Binding::Field out;
+  out.name = field.name;
+  out.offset = field.offset;
+  out.type = bind_type(*field.shape, wire.getType(), path, differences);
+  out.discriminant = proto.getDiscriminantValue();
+  out.skip_empty = is_empty_in(*binding.shape, field);
+  auto slot = proto.getSlot();
+  out.mask = default_bits(slot.getDefaultValue());
+  out.wire_at = slot.getOffset();
+  if (field.shape->kind == ShapeKind::enumeration)
+    out.wire_at *= 2;
+  else if (!out.type->is_pointer() && field.shape->kind != ShapeKind::boolean)
+    out.wire_at *= static_cast<std::uint32_t>(field.shape->size);
+  if (binding.shape->kind == ShapeKind::choice && !out.type->is_struct())
+    differences.push_back(fmt::format("{}: alternatives are structs", path));
+  binding.fields.push_back(std::move(out));
+}
+
 void bind_fields(Binding& binding, capnp::StructSchema schema, const std::string& path,
                  std::vector<std::string>& differences) {
   const Shape& shape = *binding.shape;
+  auto layout = schema.getProto().getStruct();
+  binding.data_words = layout.getDataWordCount();
+  binding.pointers = layout.getPointerCount();
+  binding.discriminant_at = layout.getDiscriminantOffset() * 2;
   auto there = shape.kind == ShapeKind::choice ? schema.getUnionFields() : schema.getNonUnionFields();
   auto all = schema.getFields();
   if (all.size() != there.size())
@@ -102,9 +183,7 @@ void bind_fields(Binding& binding, capnp::StructSchema schema, const std::string
         continue;
       found = true;
       used[wire.getIndex()] = true;
-      binding.fields.push_back({field.name, field.offset, wire,
-                                bind_type(*field.shape, wire.getType(), fmt::format("{}.{}", path, field.name), differences),
-                                wire.getProto().isSlot() && wire.getProto().getSlot().getHadExplicitDefault()});
+      bind_field(binding, field, wire, fmt::format("{}.{}", path, field.name), differences);
     }
     if (!found)
       differences.push_back(fmt::format("{}.{}: schema {} has no field {}", path, field.name,
@@ -117,7 +196,7 @@ void bind_fields(Binding& binding, capnp::StructSchema schema, const std::string
   if (shape.kind == ShapeKind::choice && differences.empty()) {
     binding.choices.resize(all.size());
     for (std::size_t i = 0; i < binding.fields.size(); ++i)
-      binding.choices[binding.fields[i].wire.getProto().getDiscriminantValue()] = static_cast<std::uint16_t>(i);
+      binding.choices[binding.fields[i].discriminant] = static_cast<std::uint16_t>(i);
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include "actors/codec.hpp"
 
-#include <capnp/dynamic.h>
 #include <capnp/schema.h>
 
 namespace troupe {
@@ -13,17 +12,28 @@ class Binding {
 public:
   struct Field {
     std::string_view name;
-    std::size_t offset = 0;
-    capnp::StructSchema::Field wire;
+    std::size_t offset = 0;       ///< in the C++ object
     std::unique_ptr<Binding> type;
-    bool has_default = false;        ///< what is not written reads as something: empty ones are written too
+    std::uint32_t wire_at = 0;    ///< bool: bit of the data section; other scalars: byte of it; else index of the pointer
+    std::uint64_t mask = 0;       ///< default of the schema, which the wire is XORed with
+    std::uint16_t discriminant = 0;
+    bool skip_empty = true;       ///< an empty one is not written: a fresh object has it empty as well
   };
 
   const Shape* shape = nullptr;
-  capnp::Type wire;                  ///< record, choice: struct; list; enumeration
-  std::vector<Field> fields;         ///< in the order of the shape
-  std::vector<std::uint16_t> choices; ///< choice: discriminant order -> alternative
+  capnp::Type wire;
+  std::uint16_t data_words = 0;   ///< record, choice: size of the struct
+  std::uint16_t pointers = 0;
+  std::uint32_t discriminant_at = 0;
+  std::vector<Field> fields;      ///< in the order of the shape
+  std::vector<std::uint16_t> choices; ///< choice: discriminant -> alternative
   std::unique_ptr<Binding> element;
+
+  bool is_struct() const { return shape->kind == ShapeKind::record || shape->kind == ShapeKind::choice; }
+  bool is_pointer() const {
+    return is_struct() || shape->kind == ShapeKind::text || shape->kind == ShapeKind::bytes
+           || shape->kind == ShapeKind::list;
+  }
 };
 
 /// Binds and collects every difference at `path`; the binding is usable only when none was added.

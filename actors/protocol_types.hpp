@@ -12,11 +12,12 @@ struct NodeHello {
   std::string host;
   std::int64_t pid = 0;
   Incarnation agent;              ///< life of the node process, unique in the job
+  std::vector<NodeId> known;      ///< its number, when an earlier life of the master's door gave it one
   std::uint32_t slots = 0;
   std::string version;
   std::uint64_t module_hash = 0;  ///< of the trainer library's bytes
   friend bool operator==(const NodeHello&, const NodeHello&) = default;
-  TROUPE_FIELDS(host, pid, agent, slots, version, module_hash)
+  TROUPE_FIELDS(host, pid, agent, known, slots, version, module_hash)
 };
 
 struct NodeWelcome {

@@ -64,6 +64,11 @@ int cmd_node(const NodeOptions& options) {
   settings.log_dir = paths.logs;
   settings.slots = options.slots;
   settings.host = host;
+  settings.master_host = host;
+  settings.master_port = [&paths] {
+    const auto endpoint = read_endpoint(paths);
+    return endpoint ? endpoint->port : std::uint16_t{0};
+  };
   settings.agent = Incarnation{static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count())};
 
   caf::actor agent; // for the signal thread, which is made before all others

@@ -145,18 +145,23 @@ int Launcher::run(int config_fd) {
   }
   bool node_here = true;
   int asked = 0;
+  Time asked_at{};
   int restarts = 0;
   while (!ended(*master, Duration{})) {
     pollfd fds[] = {{master->pidfd.get(), POLLIN, 0},
                     {node_here ? node->pidfd.get() : -1, POLLIN, 0},
                     {wake_.get(), POLLIN, 0}};
-    if (::poll(fds, 3, -1) < 0)
+    const int limit = asked_at == Time{} ? -1 : 100;
+    if (::poll(fds, 3, limit) < 0)
       continue;
+    if (asked_at != Time{} && monotonic_now() - asked_at > 2 * config_.limits.stop + std::chrono::seconds(2))
+      ::kill(master->pid, SIGKILL); // it was asked long enough ago
     if (fds[2].revents != 0) {
       std::uint64_t n = 0;
       [[maybe_unused]] auto r = ::read(wake_.get(), &n, sizeof n);
       ::kill(master->pid, signals_.load() > 1 ? SIGKILL : SIGTERM);
       asked = signals_.load();
+      asked_at = monotonic_now();
     }
     if (node_here && fds[1].revents != 0) {
       const int code = reap(*node);
@@ -172,6 +177,7 @@ int Launcher::run(int config_fd) {
         }
       }
       std::fprintf(stderr, "troupe: the node process is gone\n");
+      asked_at = monotonic_now();
       ::kill(master->pid, SIGTERM);
     }
   }

@@ -123,7 +123,8 @@ const std::vector<Setting>& table() {
      .reason = "worker deaths are answered from memory; checkpoints are for the loss of the host",
      .slot = AT(checkpoint.every)},
     {.section = "checkpoint", .key = "snapshot_every", .kind = K::cadence, .choices = {"auto", "steps"}, .resume = true,
-     .doc = "How often a version is copied to memory of the node. `auto` is every step.",
+     .doc = "How often a version is copied to memory of the node. `auto` is every step while that costs a worker "
+            "under 1 % of its time, and less often otherwise.",
      .reason = "at most one step is redone after a failure", .slot = AT(checkpoint.snapshot_every)},
     {.section = "checkpoint", .key = "keep", .kind = K::count, .lowest = "1", .highest = "10000", .resume = true,
      .doc = "Newest checkpoints kept, besides the best one.",
@@ -188,9 +189,10 @@ const std::vector<Setting>& table() {
     LIMIT(request, "100ms", "10m", "Any request between processes.", "they are all on the same network"),
     LIMIT(below_min, "0s", "240h", "Waiting with fewer than `workers.min` before the job fails.",
           "a host that reboots is back by then"),
-    LIMIT(node_grace, "0s", "24h", "A worker goes on for so long without its node process.",
+    LIMIT(node_grace, "0s", "24h",
+          "A worker goes on for so long without its node process. Not in effect in this version: it ends at once.",
           "a restarted process is back in a second"),
-    LIMIT(master_grace, "0s", "24h", "Nodes go on for so long without the master.",
+    LIMIT(master_grace, "0s", "24h", "A node and its workers go on for so long without the master.",
           "a restarted master reads its journal"),
 #undef LIMIT
 

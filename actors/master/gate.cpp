@@ -16,6 +16,8 @@ namespace {
 using Self = caf::stateful_actor<GateState>*;
 using Reply = Message<schema::ControlReply>;
 
+constexpr std::uint32_t max_nodes = 1 << 16;
+
 // --- nodes ----------------------------------------------------------------------------------------------------------
 
 GateState::Node* node_of(GateState& st, NodeId id) {
@@ -47,6 +49,13 @@ NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr
     return welcome;
   }
   auto node = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.agent == hello.agent; });
+  if (node == st.nodes.end() && !hello.known.empty()) // it was here before this life of the door
+    if (const auto id = hello.known.front(); id.value < max_nodes) {
+      while (st.nodes.size() <= id.value)
+        st.nodes.push_back({NodeId{static_cast<std::uint32_t>(st.nodes.size())}, {}, {}, {}, {}});
+      if (!st.nodes[id.value].actor)
+        node = st.nodes.begin() + id.value;
+    }
   if (node == st.nodes.end()) // a new process in the place of one that is gone
     node = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.host == hello.host && !n.actor; });
   if (node == st.nodes.end()) {
@@ -54,6 +63,7 @@ NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr
     node = st.nodes.end() - 1;
   }
   node->agent = hello.agent;
+  node->host = hello.host;
   node->actor = caf::actor_cast<NodeActor>(from);
   welcome.node = node->id;
   self->monitor(node->actor);

@@ -23,12 +23,16 @@ ActorChild child(MasterWiring* wiring, std::string role, Spawn spawn) {
   return made;
 }
 
-// Start order is the order of dependence: whoever dies takes those after it along (rest_for_one).
+// Start order is the order of dependence: whoever dies takes those after it along (rest_for_one). The door comes early,
+// so that nodes stay connected while kernels start again.
 std::vector<ActorChild> children(MasterWiring* wiring, const MasterInputs* inputs, const ConsoleOutlets* outlets,
                                 const GateSettings* gate) {
   std::vector<ActorChild> specs;
   specs.push_back(child(wiring, role::journal, [=](caf::local_actor* parent) {
     return parent->spawn<caf::detached>(journal_actor, wiring, &inputs->journal);
+  }));
+  specs.push_back(child(wiring, role::gate, [=](caf::local_actor* parent) {
+    return parent->spawn(gate_actor, wiring, gate);
   }));
   for_each_kernel([&]<class K>(K*) {
     specs.push_back(child(wiring, std::string(K::name), [=](caf::local_actor* parent) {
@@ -43,9 +47,6 @@ std::vector<ActorChild> children(MasterWiring* wiring, const MasterInputs* input
   });
   specs.push_back(child(wiring, role::console, [=](caf::local_actor* parent) {
     return parent->spawn(console_actor, wiring, outlets);
-  }));
-  specs.push_back(child(wiring, role::gate, [=](caf::local_actor* parent) {
-    return parent->spawn(gate_actor, wiring, gate);
   }));
   return specs;
 }
@@ -87,6 +88,7 @@ result<RunReport> run_master(caf::actor_system& system, const MasterInputs& inpu
   SupervisorSpec spec;
   spec.name = "master";
   spec.group = RestartGroup::rest_for_one;
+  spec.intensity = {.restarts = 5, .window = std::chrono::seconds(10)};
   auto root = self->spawn(supervisor, spec, children(&wiring, &inputs, &outlets, &gate));
   self->monitor(root);
   // Either the console tells how it ended, or the supervisor gave up.

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <map>
+#include <set>
 
 namespace troupe {
 
@@ -23,6 +24,15 @@ namespace {
 
 using Self = caf::stateful_actor<NodeState>*;
 using checkpoint::SlotBank;
+
+constexpr auto look_again = std::chrono::milliseconds(50); // between two looks for the master
+
+// What the master does not hear while it is away is said again, whole, when it is back.
+template <class Schema>
+void to_master(Self self, const Message<Schema>& message) {
+  if (self->state.gate)
+    self->send(self->state.gate, message);
+}
 
 // --- up -------------------------------------------------------------------------------------------------------------
 
@@ -41,7 +51,7 @@ void send_report(Self self) {
       slot.fact.holdings = holdings_of(*slot.bank);
     report.slots.push_back(slot.fact);
   }
-  self->send(st.gate, Message<schema::NodeReport>::from(report));
+  to_master(self, Message<schema::NodeReport>::from(report));
 }
 
 // Several changes that arrive together make one report.
@@ -62,7 +72,7 @@ void send_alive(Self self) {
   for (const auto& slot : st.slots)
     if (Heard heard; heard_of(slot, st.settings->config.limits.heartbeat, st.settings->config.limits, now, heard))
       alive.heard.push_back(heard);
-  self->send(st.gate, Message<schema::Alive>::from(alive));
+  to_master(self, Message<schema::Alive>::from(alive));
 }
 
 // --- workers --------------------------------------------------------------------------------------------------------
@@ -222,7 +232,7 @@ void persist(Self self, Slot& slot, const SaveReady& ready) {
     failed.request = ready.request;
     failed.key = ready.key;
     failed.error = error.context;
-    self->send(st.gate, Message<schema::Persisted>::from(failed));
+    to_master(self, Message<schema::Persisted>::from(failed));
   };
   auto bank = SlotBank::attach(slot.bank_fd.get());
   if (!bank)
@@ -403,12 +413,12 @@ void note(Self self, const WorkerReport& report, caf::strong_actor_ptr from) {
     send_order(self, *slot);
   }
   if (report.mismatch.generation > Generation{})
-    self->send(st.gate, Message<schema::DigestMismatch>::from(
+    to_master(self, Message<schema::DigestMismatch>::from(
                           DigestMismatch{report.mismatch.generation, report.mismatch.step, {}}));
   if (report.modes != slot->modes || report.samples_by_count != slot->counts) {
     slot->modes = report.modes;
     slot->counts = report.samples_by_count;
-    self->send(st.gate, Message<schema::WorkerReport>::from(report));
+    to_master(self, Message<schema::WorkerReport>::from(report));
   }
   if (report.fact == slot->fact)
     return;
@@ -441,6 +451,65 @@ void ended(Self self, const ProcessEnded& end) {
   quit_when_empty(self);
 }
 
+// Says hello to a door of the master and goes on when it is welcome.
+void join(Self self, const caf::actor& door) {
+  auto& st = self->state;
+  st.gate = caf::actor_cast<GateActor>(door);
+  self->monitor(door);
+  NodeHello hello;
+  hello.host = st.settings->host;
+  hello.pid = ::getpid();
+  hello.agent = st.settings->agent;
+  if (st.term > Term{})
+    hello.known.push_back(st.node);
+  hello.slots = st.settings->slots;
+  hello.version = TROUPE_VERSION;
+  self->request(st.gate, st.settings->config.limits.request, Message<schema::NodeHello>::from(hello))
+    .then(
+      [self](const Message<schema::NodeWelcome>& message) {
+        auto welcome = message.read();
+        if (!welcome || !welcome->refusal.empty())
+          return stop_all(self, welcome ? "refused: " + welcome->refusal : welcome.error().context);
+        auto& state = self->state;
+        const bool first = state.term == Term{};
+        state.node = welcome->node;
+        state.term = welcome->term;
+        send_report(self);
+        if (first)
+          self->delayed_send(self, state.settings->config.limits.heartbeat, BeatAtom::value);
+      },
+      [self](const caf::error& e) {
+        log(LogLevel::warn, "master.silent", "{}", caf::to_string(e));
+        self->demonitor(caf::actor_cast<caf::actor_addr>(self->state.gate));
+        self->state.gate = nullptr;
+        self->send(self, ConnectAtom::value);
+      });
+}
+
+// Looks for the master again, as long as limits.master_grace allows. Workers go on meanwhile.
+void reconnect(Self self) {
+  auto& st = self->state;
+  if (st.gate || st.stopping)
+    return;
+  if (monotonic_now() - st.away_since > st.settings->config.limits.master_grace)
+    return stop_all(self, "the master is gone");
+  const auto port = st.settings->master_port();
+  if (port == 0) {
+    self->delayed_send(self, look_again, ConnectAtom::value);
+    return;
+  }
+  self->request(self->system().middleman().actor_handle(), st.settings->config.limits.request, caf::connect_atom::value,
+                st.settings->master_host, port)
+    .then(
+      [self](const caf::node_id&, const caf::strong_actor_ptr& door, const std::set<std::string>&) {
+        if (door && !self->state.gate)
+          join(self, caf::actor_cast<caf::actor>(door));
+        else
+          self->delayed_send(self, look_again, ConnectAtom::value);
+      },
+      [self](const caf::error&) { self->delayed_send(self, look_again, ConnectAtom::value); });
+}
+
 template <class T, class F>
 void with(const Message<T>& message, F&& f) {
   if (auto value = message.read())
@@ -454,7 +523,6 @@ void with(const Message<T>& message, F&& f) {
 caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gate, caf::actor persister) {
   auto& st = self->state;
   st.settings = settings;
-  st.gate = caf::actor_cast<GateActor>(gate);
   st.persister = std::move(persister);
   st.slots.resize(settings->slots);
   for (std::uint32_t i = 0; i < settings->slots; ++i)
@@ -464,10 +532,14 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
     caf::anon_send(me, ProcessEnded{token, status});
   });
   self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "node.error", "{}", caf::to_string(e)); });
-  self->monitor(gate);
-  self->set_down_handler([self, gate](const caf::down_msg& down) {
-    if (down.source == gate.address())
-      stop_all(self, "the master is gone");
+  self->set_down_handler([self](const caf::down_msg& down) {
+    auto& state = self->state;
+    if (!state.gate || down.source != caf::actor_cast<caf::actor_addr>(state.gate))
+      return;
+    log(LogLevel::warn, "master.away", "{}", caf::to_string(down.reason));
+    state.gate = nullptr;
+    state.away_since = monotonic_now();
+    self->send(self, ConnectAtom::value);
   });
   self->set_exit_handler([self](const caf::exit_msg& exit) {
     if (exit.reason == caf::exit_reason::kill)
@@ -482,25 +554,7 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
     return {};
   }
   st.port = *port;
-  NodeHello hello;
-  hello.host = settings->host;
-  hello.pid = ::getpid();
-  hello.agent = settings->agent;
-  hello.slots = settings->slots;
-  hello.version = TROUPE_VERSION;
-  self->request(st.gate, settings->config.limits.request, Message<schema::NodeHello>::from(hello))
-    .then(
-      [self](const Message<schema::NodeWelcome>& message) {
-        with(message, [self](const NodeWelcome& welcome) {
-          if (!welcome.refusal.empty())
-            return stop_all(self, "refused: " + welcome.refusal);
-          self->state.node = welcome.node;
-          self->state.term = welcome.term;
-          send_report(self);
-          self->delayed_send(self, self->state.settings->config.limits.heartbeat, BeatAtom::value);
-        });
-      },
-      [self](const caf::error& e) { stop_all(self, "the master did not answer: " + caf::to_string(e)); });
+  join(self, gate);
   return {
     [self](const Message<schema::SlotsOrder>& m) {
       with(m, [self](SlotsOrder& order) {
@@ -560,8 +614,8 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
     [self](const Message<schema::WorkerReport>& m) {
       with(m, [self](const WorkerReport& report) { note(self, report, self->current_sender()); });
     },
-    [self](const Message<schema::ProgressReport>& m) { self->send(self->state.gate, m); },
-    [self](const Message<schema::FaultReached>& m) { self->send(self->state.gate, m); },
+    [self](const Message<schema::ProgressReport>& m) { to_master(self, m); },
+    [self](const Message<schema::FaultReached>& m) { to_master(self, m); },
     [self](const Message<schema::SaveReady>& m) {
       with(m, [self](const SaveReady& ready) {
         auto& st = self->state;
@@ -569,10 +623,11 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
           persist(self, st.slots[ready.worker.slot.value], ready);
       });
     },
-    [self](const Persisted& done) { self->send(self->state.gate, Message<schema::Persisted>::from(done)); },
+    [self](const Persisted& done) { to_master(self, Message<schema::Persisted>::from(done)); },
     [self](const LoadDone& done) { loaded(self, done); },
     [self](const ProcessEnded& end) { ended(self, end); },
     [self](ReportAtom) { send_report(self); },
+    [self](ConnectAtom) { reconnect(self); },
     [self](BeatAtom) {
       self->delayed_send(self, self->state.settings->config.limits.heartbeat, BeatAtom::value);
       send_alive(self);

@@ -30,6 +30,8 @@ struct NodeSettings {
   std::uint32_t slots = 1;
   std::string host;
   Incarnation agent;
+  std::string master_host;
+  std::function<std::uint16_t()> master_port; ///< where the master's door listens now; 0: not known
 };
 
 /// The end of a process, from the watcher's thread. In-process only.
@@ -42,7 +44,8 @@ struct NodeState {
   static inline const char* name = "troupe.node";
   const NodeSettings* settings = nullptr;   ///< outlives the actor
   std::unique_ptr<ProcessWatcher> watcher;
-  GateActor gate;
+  GateActor gate;                           ///< null while the master is away
+  Time away_since{};
   caf::actor persister;
   NodeId node;
   Term term;

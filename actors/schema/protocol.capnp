@@ -17,6 +17,7 @@ struct NodeHello {
   slots @3 :UInt32;
   version @4 :Text;
   moduleHash @5 :UInt64;
+  known @6 :List(UInt32);
 }
 
 struct NodeWelcome {

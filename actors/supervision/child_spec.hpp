@@ -1,6 +1,6 @@
-// What a supervisor is told about its children, as data: which, when to start them again, how long to wait for them, and
-// how many failures are too many. The same words serve actors, operating-system processes and the actors of a module.
-// Plain values.
+// What a supervisor is told about its children, as data: which, when to start them again, how long to wait for them,
+// and how many failures are too many. The same words serve actors, operating-system processes and the actors of a
+// module. Plain values.
 #pragma once
 
 #include "actors/kernel/facts.hpp"
@@ -33,7 +33,8 @@ struct RestartIntensity {
   TROUPE_FIELDS(restarts, window)
 };
 
-/// The first failure after a healthy time starts again at once; the n-th in a row waits first · 2^(n-2), at most `most`.
+/// The first failure after a healthy time starts again at once; the n-th in a row waits first · 2^(n-2), at most
+/// `most`.
 struct RestartBackoff {
   Duration first = std::chrono::milliseconds(100);
   Duration most = std::chrono::seconds(10);

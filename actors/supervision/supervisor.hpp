@@ -1,8 +1,8 @@
 // The supervisor of actors: owns its children, starts them in order, watches each life once, and does what the pure
 // SupervisorKernel says. It never sleeps and never blocks: waiting is a delayed message to itself. It ends by itself
 // only when it gives up; then its exit reason is Errc::exhausted with the first cause, and its own supervisor decides.
-// Exit messages: `kill` kills the children and ends at once, any other stops them in reverse order first; repeats change
-// nothing. A restarted child is a new actor with a new mailbox: look handles up by role, never keep them.
+// Exit messages: `kill` kills the children and ends at once, any other stops them in reverse order first; repeats
+// change nothing. A restarted child is a new actor with a new mailbox: look handles up by role, never keep them.
 //
 // Messages it takes:
 //   AddChild                       a dynamic child, last in order; ignored when the id is taken

@@ -137,7 +137,8 @@ void SupervisorKernel::ended(Child& child, const ChildExit& exit, Time now) {
       failures_.pop_front();
   }
   if (!exit.normal && exit.kind == FailureClass::startup)
-    return escalate(fmt::format("{}: {}: {}; a start-up error is not retried", spec_.name, child.spec.id, describe(exit)));
+    return escalate(
+      fmt::format("{}: {}: {}; a start-up error is not retried", spec_.name, child.spec.id, describe(exit)));
   if (!again) {
     enter(child, ChildPhase::ended, now);
     return;
@@ -188,7 +189,8 @@ void SupervisorKernel::climb_ladders(Time now) {
     if (!child.being_stopped() || now < child.deadline)
       continue;
     if (child.phase == ChildPhase::stopping) {
-      actions_.push_back(Kill{child.spec.id, child.life, fmt::format("did not stop in {} s", seconds(child.spec.grace))});
+      auto what = fmt::format("did not stop in {} s", seconds(child.spec.grace));
+      actions_.push_back(Kill{child.spec.id, child.life, std::move(what)});
       enter(child, ChildPhase::killed, now);
       child.deadline = now + child.spec.kill_grace;
     } else {
