@@ -1,4 +1,4 @@
-// Private to actors/codec*.cpp: a C++ shape and a Cap'n Proto type found to be the same, field by field, so that
+// Private to actors/codec_*.cpp: a C++ shape and a Cap'n Proto type found to be the same, field by field, so that
 // walking needs no look-up by name. Made once per (shape, schema), never destroyed. Immutable; any thread.
 #pragma once
 

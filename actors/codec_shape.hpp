@@ -1,5 +1,5 @@
 // What a plain type looks like at run time: its kind, fields, elements or alternatives, and how to reach them. Made
-// once per type from TROUPE_FIELDS, enum_count/to_string and `tag`, so that one compiled walker (actors/codec.cpp)
+// once per type from TROUPE_FIELDS, enum_count/to_string and `tag`, so that one compiled walker (codec_encode.cpp)
 // serves every type and no Cap'n Proto header is seen by users. Immutable once made; any thread.
 #pragma once
 

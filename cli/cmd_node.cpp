@@ -1,6 +1,5 @@
 // `troupe node`: the agent of one host. Serves until the master stops it or is gone.
 #include "actors/node/node_actor.hpp"
-#include "actors/node/persister.hpp"
 #include "cli/commands.hpp"
 #include "cli/process_setup.hpp"
 
@@ -71,11 +70,13 @@ int cmd_node(const NodeOptions& options) {
   };
   settings.agent = Incarnation{static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count())};
 
-  caf::actor agent; // for the signal thread, which is made before all others
+  Directory names; // for the signal thread, which is made before all others
   SignalThread signals([&](int, int) {
-    if (agent)
+    if (auto agent = names.find(role::agent))
       caf::anon_send(agent, StopAtom::value, std::string("the node got a signal"));
   });
+  caf::actor root;
+  int status = exit_done;
   NodeConfig caf_config;
   caf::actor_system system{caf_config};
   auto gate = system.middleman().remote_actor<caf::actor>(host, static_cast<std::uint16_t>(port));
@@ -83,15 +84,17 @@ int cmd_node(const NodeOptions& options) {
     return complain("no master at " + options.master + ": " + caf::to_string(gate.error()), exit_failed);
   {
     caf::scoped_actor self{system};
-    auto persister = system.spawn<caf::detached>(persister_actor, &settings.config);
-    agent = system.spawn(node_actor, &settings, *gate, persister);
-    self->monitor(agent);
-    self->receive([](const caf::down_msg&) {});
-    caf::anon_send_exit(persister, caf::exit_reason::user_shutdown);
-    agent = nullptr;
+    root = start_node(system, &settings, *gate, &names);
+    self->monitor(root);
+    self->receive([&](const caf::down_msg& down) {
+      if (down.reason && down.reason != caf::exit_reason::user_shutdown)
+        status = exit_failed;
+    });
+    root = nullptr;
+    names.clear();
   }
   *gate = nullptr;
-  return exit_done;
+  return status;
 }
 
 } // namespace troupe

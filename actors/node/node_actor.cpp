@@ -4,6 +4,7 @@
 #include "actors/kernel/membership.hpp"
 #include "actors/node/fd_channel.hpp"
 #include "actors/node/persister.hpp"
+#include "actors/supervision/supervisor.hpp"
 #include "base/log.hpp"
 #include "comm/segment.hpp"
 #include "troupe/version.hpp"
@@ -32,6 +33,12 @@ template <class Schema>
 void to_master(Self self, const Message<Schema>& message) {
   if (self->state.gate)
     self->send(self->state.gate, message);
+}
+
+template <class T>
+void to_persister(Self self, T task) {
+  if (auto persister = self->state.names->find(role::persister))
+    self->send(persister, std::move(task));
 }
 
 // --- up -------------------------------------------------------------------------------------------------------------
@@ -240,7 +247,7 @@ void persist(Self self, Slot& slot, const SaveReady& ready) {
   auto pin = bank->pin(ready.key);
   if (!pin)
     return answer(pin.error());
-  self->send(st.persister, PersistTask{ready, std::make_shared<SlotBank>(std::move(*bank)),
+  to_persister(self, PersistTask{ready, std::make_shared<SlotBank>(std::move(*bank)),
                                        std::make_shared<SlotBank::Pin>(std::move(*pin))});
 }
 
@@ -330,7 +337,7 @@ void load_file(Self self, const Plan& plan, const std::string& path) {
   auto& st = self->state;
   for (const auto& slot : st.slots)
     if (slot.bank) {
-      self->send(st.persister, LoadTask{plan.generation, path, slot.bank->layout(), plan.resume == PieceKey{}});
+      to_persister(self, LoadTask{plan.generation, path, slot.bank->layout(), plan.resume == PieceKey{}});
       return;
     }
 }
@@ -520,10 +527,10 @@ void with(const Message<T>& message, F&& f) {
 
 } // namespace
 
-caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gate, caf::actor persister) {
+caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gate, const Directory* names) {
   auto& st = self->state;
   st.settings = settings;
-  st.persister = std::move(persister);
+  st.names = names;
   st.slots.resize(settings->slots);
   for (std::uint32_t i = 0; i < settings->slots; ++i)
     st.slots[i].fact.slot = SlotId{i};
@@ -603,7 +610,7 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
       });
     },
     [self](const Message<schema::DeleteCheckpoint>& m) {
-      with(m, [self](const DeleteCheckpoint& order) { self->send(self->state.persister, order); });
+      with(m, [self](const DeleteCheckpoint& order) { to_persister(self, order); });
     },
     [self](const Message<schema::StopNode>& m) {
       with(m, [self](const StopNode& stop) { stop_all(self, stop.cause); });
@@ -642,6 +649,34 @@ caf::behavior node_actor(Self self, const NodeSettings* settings, caf::actor gat
     },
     [self](StopAtom, const std::string& cause) { stop_all(self, cause); },
   };
+}
+
+caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate, Directory* names) {
+  ActorChild persister;
+  persister.spec.id = role::persister;
+  persister.spec.backoff.first = std::chrono::milliseconds(10);
+  persister.start = [=](caf::local_actor* parent) -> caf::actor {
+    caf::actor made = parent->spawn<caf::detached>(persister_actor, &settings->config);
+    names->announce(role::persister, made);
+    return made;
+  };
+  ActorChild agent;
+  agent.spec.id = role::agent;
+  agent.spec.restart = Restart::temporary;
+  agent.spec.grace = settings->config.limits.stop * 2;
+  agent.start = [=](caf::local_actor* parent) -> caf::actor {
+    caf::actor made = parent->spawn(node_actor, settings, gate, names);
+    names->announce(role::agent, made);
+    // Its end is the node's end, in order or not.
+    made->attach_functor([parent = caf::actor_cast<caf::actor>(parent)](const caf::error& reason) {
+      const bool in_order = !reason || reason == caf::exit_reason::user_shutdown;
+      caf::anon_send_exit(parent, in_order ? caf::exit_reason::user_shutdown : caf::exit_reason::unhandled_exception);
+    });
+    return made;
+  };
+  SupervisorSpec spec;
+  spec.name = "node";
+  return system.spawn(supervisor, spec, std::vector<ActorChild>{persister, agent});
 }
 
 } // namespace troupe

@@ -9,6 +9,7 @@
 //  - When the node ends, every process it started has been reaped.
 #pragma once
 
+#include "actors/directory.hpp"
 #include "actors/message.hpp"
 #include "actors/node/slot.hpp"
 #include "actors/protocol.hpp"
@@ -46,7 +47,7 @@ struct NodeState {
   std::unique_ptr<ProcessWatcher> watcher;
   GateActor gate;                           ///< null while the master is away
   Time away_since{};
-  caf::actor persister;
+  const Directory* names = nullptr;         ///< the node's other actors, by role
   NodeId node;
   Term term;
   std::uint16_t port = 0;                   ///< where workers connect
@@ -66,9 +67,18 @@ struct NodeState {
   std::uint64_t next_token = 1;
 };
 
-/// `persister` null: this node writes no checkpoints.
 caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSettings* settings, caf::actor gate,
-                         caf::actor persister);
+                         const Directory* names);
+
+/// The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes the node
+/// along, since its workers are its own. Ends when the agent ended in order. `names` and `settings` outlive it.
+caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate, Directory* names);
+
+/// Roles in `names`.
+namespace role {
+inline constexpr const char* agent = "agent";
+inline constexpr const char* persister = "persister";
+} // namespace role
 
 } // namespace troupe
 
