@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace troupe {
 
@@ -48,8 +49,11 @@ tl::unexpected<Error> not_yet(std::string_view what) {
 
 result<std::unique_ptr<HostCommunicator>> HostCommunicator::join(std::unique_ptr<Segment> segment, Rank rank,
                                                                  LifeLine& life, HostOptions options) {
-  TROUPE_TRY(life.join(*segment, rank.value));
-  return std::unique_ptr<HostCommunicator>(new HostCommunicator(std::move(segment), rank.value, life, options));
+  std::unique_ptr<HostCommunicator> comm(new HostCommunicator(std::move(segment), rank.value, life, options));
+  auto joined = life.join(*comm->segment_, rank.value, [member = comm.get()] { member->hurry(); });
+  comm->joined_ = joined.has_value();
+  TROUPE_TRY(std::move(joined));
+  return comm;
 }
 
 result<std::unique_ptr<HostCommunicator>> HostCommunicator::join(int fd, const SegmentSpec& expected, Rank rank,
@@ -96,7 +100,9 @@ HostCommunicator::HostCommunicator(std::unique_ptr<Segment> segment, std::uint32
 }
 
 HostCommunicator::~HostCommunicator() {
-  life_.leave(*segment_, rank_);
+  if (joined_)
+    life_.leave(*segment_, rank_);
+  urgency_.relax();
 }
 
 // --- sync points ---
@@ -137,6 +143,17 @@ result<void> HostCommunicator::sleep_until_arrived(std::uint64_t count) {
     explicit Counted(std::atomic<std::uint32_t>& w) : waiters(w) { waiters.fetch_add(1); }
     ~Counted() { waiters.fetch_sub(1); }
   } counted(segment_->waiters());
+  struct Asleep { // for hurry()
+    HostCommunicator& self;
+    explicit Asleep(HostCommunicator& s) : self(s) {
+      const std::lock_guard lock(self.sleeper_mutex_);
+      self.sleeper_ = ::gettid();
+    }
+    ~Asleep() {
+      const std::lock_guard lock(self.sleeper_mutex_);
+      self.sleeper_ = 0;
+    }
+  } asleep(*this);
   const auto deadline = options_.deadline.count() > 0 ? monotonic_now() + options_.deadline : Time::max();
   for (;;) {
     const auto gate = segment_->gate().load();
@@ -153,6 +170,12 @@ result<void> HostCommunicator::sleep_until_arrived(std::uint64_t count) {
       return fail(Errc::deadline, std::move(text));
     }
   }
+}
+
+void HostCommunicator::hurry() {
+  const std::lock_guard lock(sleeper_mutex_);
+  if (sleeper_ != 0)
+    urgency_.raise(sleeper_);
 }
 
 result<void> HostCommunicator::left_behind(std::uint64_t count) {

@@ -10,6 +10,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/life_lock.hpp"
+#include "comm/urgency.hpp"
 
 #include <mutex>
 
@@ -67,6 +68,7 @@ private:
   result<void> sync();
   result<void> sleep_until_arrived(std::uint64_t count);
   bool all_arrived(std::uint64_t count) const;
+  void hurry(); ///< life thread, when the generation is poisoned
   result<void> left_behind(std::uint64_t count);
   tl::unexpected<Error> aborted() const;
   void begin_step();
@@ -76,6 +78,7 @@ private:
   std::uint32_t rank_;
   LifeLine& life_;
   HostOptions options_;
+  bool joined_ = false;
   std::uint64_t syncs_ = 0;   ///< sync points passed or being passed
   std::uint64_t slot_use_ = 0; ///< sync points that used slots
   std::uint64_t step_ = 0;    ///< reduce_leaves() calls
@@ -89,6 +92,11 @@ private:
   AlignedBytes results_;      ///< two nodes in a direct layout
   std::vector<std::span<const std::byte>> attachments_[3];
   std::mutex abort_mutex_;
+  std::mutex sleeper_mutex_; ///< guards the next two
+  pid_t sleeper_ = 0;        ///< thread asleep in a sync point
+  /// Of a sleeper that poison found, until the generation is left: giving it back at once would put the thread
+  /// behind all others that compute, just when it has to let go of the generation.
+  Urgency urgency_;
   std::atomic<std::uint64_t> waiting_for_{0}; ///< count waited for; 0: not waiting
   std::atomic<std::int64_t> waited_ns_{0};
 };

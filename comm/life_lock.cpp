@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "comm/crash_targets.hpp"
+#include "comm/urgency.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +12,6 @@
 #include <linux/futex.h>
 #include <optional>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,27 +20,8 @@ namespace troupe {
 namespace {
 
 constexpr std::uint32_t left_mark = FUTEX_TID_MASK; // no thread has this id
-constexpr std::size_t max_memberships = 100;
-static_assert(max_memberships < futex::max_watched);
-
-// On busy processors a death is seen as soon as the victim's life thread has had a processor to die on and
-// the watcher one to notice: both run for microseconds and should not queue behind computing threads. With
-// the right to it, real-time; without, the shortest slice the fair scheduler gives. Either may be refused;
-// then it is just slower.
-void run_ahead_of_computing() {
-  sched_param lowest_real_time{};
-  lowest_real_time.sched_priority = 1;
-  if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest_real_time) == 0)
-    return;
-  struct {
-    std::uint32_t size, policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime_ns, deadline_ns, period_ns;
-  } fair{48, SCHED_OTHER, 0, ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())), 0, 100'000, 0, 0};
-  ::syscall(SYS_sched_setattr, 0, &fair, 0);
-}
+constexpr std::size_t max_memberships = 60;
+static_assert(2 * max_memberships < futex::max_watched); // a peer and the poison of each
 
 // The list that the kernel walks when the life thread ends, whatever the reason.
 struct RobustList {
@@ -144,10 +124,10 @@ LifeLine::~LifeLine() {
   thread_.join();
 }
 
-result<void> LifeLine::join(const Segment& segment, std::uint32_t rank) {
+result<void> LifeLine::join(const Segment& segment, std::uint32_t rank, std::function<void()> on_poison) {
   TROUPE_ASSERT(rank < segment.size(), "rank is a member of the generation");
   Error error;
-  Order order{Order::join, {&segment, rank}, &error, false};
+  Order order{Order::join, {&segment, rank, std::move(on_poison)}, &error, false};
   give(order);
   if (error.code != Errc::none)
     return tl::make_unexpected(std::move(error));
@@ -155,7 +135,7 @@ result<void> LifeLine::join(const Segment& segment, std::uint32_t rank) {
 }
 
 void LifeLine::leave(const Segment& segment, std::uint32_t rank) noexcept {
-  Order order{Order::leave, {&segment, rank}, nullptr, false};
+  Order order{Order::leave, {&segment, rank, {}}, nullptr, false};
   give(order);
 }
 
@@ -171,9 +151,9 @@ void LifeLine::give(Order& order) noexcept {
 void LifeLine::run() {
   pthread_setname_np(pthread_self(), "troupe-life");
   robust.adopt();
-  run_ahead_of_computing();
+  be_urgent();
   std::vector<futex::Watched> watched;
-  watched.reserve(max_memberships + 1);
+  watched.reserve(futex::max_watched);
   while (!stop_) {
     const auto bell = bell_.load();
     {
@@ -186,16 +166,24 @@ void LifeLine::run() {
       }
     }
     watched.assign(1, {&bell_, bell, true});
-    for (const auto& m : memberships_)
+    for (auto& m : memberships_) {
       if (const auto next = next_to_watch(*m.segment, m.rank))
         watched.push_back(*next);
+      if (!m.segment->poisoned()) {
+        watched.push_back({&m.segment->poison_word(), 0, false});
+      } else if (m.on_poison) {
+        m.on_poison();
+        m.on_poison = nullptr;
+      }
+    }
     if (!stop_)
       futex::wait_any(watched);
   }
 }
 
 void LifeLine::obey(Order& order) {
-  const auto [segment, rank] = order.membership;
+  const auto* segment = order.membership.segment;
+  const auto rank = order.membership.rank;
   switch (order.what) {
     case Order::join: {
       if (memberships_.size() >= max_memberships) {
@@ -209,12 +197,14 @@ void LifeLine::obey(Order& order) {
         return;
       }
       futex::wake_all(cell.word); // its watcher waits for it to appear
-      memberships_.push_back({segment, rank});
+      memberships_.push_back(std::move(order.membership));
       crash_targets::add(segment, rank);
       return;
     }
     case Order::leave: {
-      const auto found = std::find(memberships_.begin(), memberships_.end(), order.membership);
+      const auto found = std::find_if(memberships_.begin(), memberships_.end(), [&](const Membership& m) {
+        return m.segment == segment && m.rank == rank;
+      });
       TROUPE_ASSERT(found != memberships_.end(), "only a joined generation can be left");
       crash_targets::remove(segment, rank);
       auto& cell = segment->life(rank);

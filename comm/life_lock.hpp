@@ -9,13 +9,13 @@
 //   It never goes back; a generation is joined once per rank.
 // - Only the life thread takes and gives back locks, since a robust lock belongs to a thread.
 // - A ring skips members that left; a leave wakes the watcher, so leaving is never taken for death.
-// - Death of a member poisons its generation. The life thread does nothing else and takes no lock while it
-//   does.
+// - Death of a member poisons its generation, and every life thread of it wakes and says so to its process.
 #pragma once
 
 #include "comm/segment.hpp"
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -30,8 +30,10 @@ public:
   LifeLine& operator=(const LifeLine&) = delete;
 
   /// Takes the life-lock of `rank` and watches the next member until leave(). The segment outlives that.
-  /// errors: stale (the rank was joined before), exhausted (more than 100 generations at once).
-  result<void> join(const Segment& segment, std::uint32_t rank);
+  /// `on_poison` is called once on the life thread when the generation is poisoned, unless it is left before;
+  /// it is short and does not block. errors: stale (the rank was joined before), exhausted (more than 60
+  /// generations at once).
+  result<void> join(const Segment& segment, std::uint32_t rank, std::function<void()> on_poison = {});
   /// Orderly: peers do not take it for death, but those that wait for this rank are told. Returns when the
   /// segment is not used any more.
   void leave(const Segment& segment, std::uint32_t rank) noexcept;
@@ -40,7 +42,7 @@ private:
   struct Membership {
     const Segment* segment;
     std::uint32_t rank;
-    friend bool operator==(const Membership&, const Membership&) = default;
+    std::function<void()> on_poison; ///< empty once called
   };
   struct Order {
     enum { join, leave, stop } what;

@@ -265,6 +265,7 @@ bool Segment::poison(std::uint32_t writer, PoisonSource source, std::uint32_t de
   const auto word = 1 + writer * poison_sources + static_cast<std::uint32_t>(source);
   const bool first = poison_word().compare_exchange_strong(none, word);
   gate().fetch_add(1);
+  futex::wake_all(poison_word()); // the life threads first: they make those who wait at the gate run at once
   futex::wake_all(gate());
   return first;
 }

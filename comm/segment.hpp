@@ -102,6 +102,8 @@ public:
   /// The caller sees to it that no two calls run at once for the same (writer, source).
   bool poison(std::uint32_t writer, PoisonSource source, std::uint32_t dead_rank,
               std::string_view cause) const noexcept;
+  /// 0 until then; sleepers on it are woken. Only poison() changes it.
+  futex::Word& poison_word() const noexcept;
   bool poisoned() const noexcept { return poison_word().load(std::memory_order_acquire) != 0; }
   struct PoisonFacts {
     Time at{};
@@ -112,7 +114,6 @@ public:
 
 private:
   Segment(SegmentSpec spec, SegmentLayout layout, std::byte* base);
-  futex::Word& poison_word() const noexcept;
   std::byte* member(std::uint32_t rank) const;
 
   SegmentSpec spec_;

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sched.h>
 #include <thread>
 
 namespace troupe {
@@ -55,6 +56,31 @@ BOOST_AUTO_TEST_CASE(an_abort_from_another_thread_frees_this_process_and_all_oth
     });
   for (std::uint32_t r = 0; r < 3; ++r)
     BOOST_TEST(g.children.wait(r).exit_code == freed);
+}
+
+BOOST_AUTO_TEST_CASE(who_was_hurried_out_of_a_wait_is_an_ordinary_thread_once_the_generation_is_left) {
+  Group g(3);
+  for (std::uint32_t r = 0; r < 2; ++r)
+    g.children.start([&g, r] {
+      LifeLine life;
+      auto comm = HostCommunicator::join(g.fd.get(), g.spec, Rank{r}, life, {Duration{0}, Duration{0}});
+      std::thread other;
+      if (r == 0)
+        other = std::thread([&] {
+          while ((*comm)->awaited() != std::vector{Rank{2}})
+            std::this_thread::yield();
+          (*comm)->abort("drain");
+        });
+      const auto outcome = (*comm)->barrier(); // the third member never joins
+      if (other.joinable())
+        other.join();
+      if (outcome || outcome.error().code != Errc::aborted)
+        return 1;
+      comm->reset();
+      return ::sched_getscheduler(0) == SCHED_OTHER ? freed : 2;
+    });
+  BOOST_TEST(g.children.wait(0).exit_code == freed);
+  BOOST_TEST(g.children.wait(1).exit_code == freed);
 }
 
 BOOST_AUTO_TEST_CASE(members_that_leave_in_order_poison_nothing) {
