@@ -46,7 +46,9 @@ Scenario quiet(std::uint32_t workers, std::uint64_t steps) {
 Scenario draw(std::uint64_t seed) {
   Random random(seed, "scenario");
   auto between = [&](std::uint64_t low, std::uint64_t high) { return low + random.below(high - low + 1); };
-  auto ms = [&](std::uint64_t low, std::uint64_t high) { return milliseconds(static_cast<std::int64_t>(between(low, high))); };
+  auto ms = [&](std::uint64_t low, std::uint64_t high) {
+    return milliseconds(static_cast<std::int64_t>(between(low, high)));
+  };
   Scenario s = quiet(static_cast<std::uint32_t>(between(1, 6)), between(20, 120));
   s.seed = seed;
   s.nodes = random.below(3) == 0 ? 2 : 1;

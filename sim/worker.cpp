@@ -231,7 +231,8 @@ bool Worker::out_of(Generation generation) const {
 }
 
 void Worker::apply() {
-  live_ = {{live_.key.step.next(), segment->plan.generation}, live_.samples + 1, digest_of(live_.key.step.next()), false};
+  const Step next = live_.key.step.next();
+  live_ = {{next, segment->plan.generation}, live_.samples + 1, digest_of(next), false};
   fact.step = live_.key.step;
   ++progress;
   world_.committed(*this, live_);

@@ -73,8 +73,8 @@ struct SaveDone {
 class CheckpointsKernel {
 public:
   static constexpr std::string_view name = "checkpoints";
-  using Event = std::variant<Started, PeerRestarted, Tick, Roster, Advanced, Formed, SaveRequest, StopRequest, Persisted,
-                             CheckpointsListed, JobFinished, FailJob, StopAll>;
+  using Event = std::variant<Started, PeerRestarted, Tick, Roster, Advanced, Formed, SaveRequest, StopRequest,
+                             Persisted, CheckpointsListed, JobFinished, FailJob, StopAll>;
   using Action = std::variant<SaveOrder, CheckpointsFound, DeleteCheckpoint, SaveDone, StopAll, FailJob, WakeAt>;
 
   struct State {

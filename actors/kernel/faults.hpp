@@ -79,7 +79,8 @@ struct KillRequest {
 class FaultsKernel {
 public:
   static constexpr std::string_view name = "faults";
-  using Event = std::variant<Started, PeerRestarted, Tick, Formed, FaultReached, KillRequest, JobFinished, StopAll, FailJob>;
+  using Event = std::variant<Started, PeerRestarted, Tick, Formed, FaultReached, KillRequest, JobFinished, StopAll,
+                             FailJob>;
   using Action = std::variant<ArmedFaults, FireFault, KillWorker, WakeAt>;
 
   struct Fault {

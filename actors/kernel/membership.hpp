@@ -21,7 +21,7 @@ struct Heard {
   std::uint64_t progress = 0; ///< anything done at all: grows
   bool waiting = false;       ///< in a collective, for others
   bool debugged = false;      ///< a debugger is attached: never timed out
-  Duration allowance{};       ///< in a declared span (evaluation, checkpoint, restore): it may go without progress for so long
+  Duration allowance{};       ///< in a declared span (evaluation, restore): no progress is needed for so long
   friend bool operator==(const Heard&, const Heard&) = default;
   TROUPE_FIELDS(slot, incarnation, generation, step, progress, waiting, debugged, allowance)
 };

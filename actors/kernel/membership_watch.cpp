@@ -106,8 +106,9 @@ void MembershipTurn::judge() {
     const Time heard = watch(node.node).heard;
     if (heard == Time{} ? now - memory.started > limits.master_grace : now - clock(heard) > limits.lost_after) {
       say(NodeLost{node.node, node.agent,
-                   heard == Time{} ? fmt::format("its node did not come back within {:g}s", seconds(limits.master_grace))
-                                   : fmt::format("its node was not heard for {:g}s", seconds(now - clock(heard)))});
+                   heard == Time{}
+                     ? fmt::format("its node did not come back within {:g}s", seconds(limits.master_grace))
+                     : fmt::format("its node was not heard for {:g}s", seconds(now - clock(heard)))});
       continue;
     }
     for (const Slot& slot : node.slots)

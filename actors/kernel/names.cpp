@@ -25,7 +25,8 @@ std::string_view to_string(Tier v) {
 
 std::string_view to_string(FailureClass v) {
   constexpr std::string_view names[] = {"none",   "startup",   "exception", "out_of_memory", "signal",       "hang",
-                                        "silent", "node_loss", "partition", "notice",        "communicator", "corrupt_data"};
+                                        "silent", "node_loss", "partition", "notice",        "communicator",
+                                        "corrupt_data"};
   return name_of(names, v);
 }
 

@@ -100,8 +100,8 @@ public:
     std::string noted;                 ///< newest decision, so that the same one is said once
     friend bool operator==(const State&, const State&) = default;
     TROUPE_FIELDS(term, lineage, newest, listed, checkpoints, roster, drained, ended_generation, ended_cause, planned,
-                  running, asked, limited, ceiling, mismatch, mismatches, layout, paused, ended, below_since, first_cause,
-                  strategy_state, strategy_wake, noted)
+                  running, asked, limited, ceiling, mismatch, mismatches, layout, paused, ended, below_since,
+                  first_cause, strategy_state, strategy_wake, noted)
   };
 
   /// `strategy` null: the built-in one that settings name; asserts that there is one.

@@ -35,7 +35,8 @@ struct RendezvousKernel::Turn {
   }
   bool surely_dead(const WorkerKey& worker) const {
     const RosterRow* row = row_of(worker);
-    return row != nullptr && (row->worker.incarnation > worker.incarnation || (row->worker == worker && row->confirmed));
+    return row != nullptr &&
+           (row->worker.incarnation > worker.incarnation || (row->worker == worker && row->confirmed));
   }
   bool promised(const WorkerKey& worker) const {
     return std::any_of(s.promises.begin(), s.promises.end(), [&](const Promise& p) {

@@ -14,7 +14,8 @@ namespace troupe {
 class RendezvousKernel {
 public:
   static constexpr std::string_view name = "rendezvous";
-  using Event = std::variant<Started, PeerRestarted, Tick, Roster, Plan, DrainRequest, DigestMismatch, StopAll, FailJob>;
+  using Event = std::variant<Started, PeerRestarted, Tick, Roster, Plan, DrainRequest, DigestMismatch, StopAll,
+                             FailJob>;
   using Action = std::variant<GenerationOrder, Drained, Formed, JobFinished, DigestMismatch, Suspect, FailJob, WakeAt>;
 
   enum class Phase : std::uint8_t {

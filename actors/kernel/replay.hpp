@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-/// Where two lists of actions first differ, in words; empty: they are equal. At most a few lines, however long they are.
+/// Where two lists of actions first differ, in words; empty: they are equal. A few lines, however long they are.
 std::string difference_of(const std::vector<std::string>& recorded, const std::vector<std::string>& made);
 
 /// Gives `event` to `kernel` and compares. Empty: the same actions. The kernel has taken the event in any case.

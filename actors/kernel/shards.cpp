@@ -22,7 +22,8 @@ struct Turn {
       out.push_back(EpochsDone{s.epochs, s.final_before});
   }
   RowsVoid voided() const {
-    return {s.generation, s.resumed, fmt::format("generation {} resumed version {}", s.generation.value, s.resumed.value)};
+    return {s.generation, s.resumed,
+            fmt::format("generation {} resumed version {}", s.generation.value, s.resumed.value)};
   }
   void take(const Formed& event) {
     if (event.generation <= s.generation)

@@ -88,7 +88,7 @@ struct Decision {
   std::vector<WorkerView> members;   ///< usable ones (or, before a drain, members that go on); order is kept as ranks
   std::vector<WorkerView> restart;   ///< lives to end and start anew, at no cost to budgets
   bool from_checkpoint = false;      ///< resume the newest checkpoint and ignore what is in memory
-  Time wait_until{};                 ///< ask again then if nothing happened (shown as the reason of the wait); epoch: no
+  Time wait_until{};                 ///< ask again then if nothing happened; epoch: no
   Duration wake_after{};             ///< ask again after so long in any case; 0: no
   std::vector<StrategyRequest> requests;
   std::string reason;

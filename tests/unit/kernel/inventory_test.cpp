@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(a_version_counts_only_when_every_piece_has_a_holder) {
   };
   BOOST_TEST(find({holder(0, {piece(1, 40), piece(1, 50)}), holder(1, {piece(2, 40), piece(2, 60)})}).key ==
              version(40, 1));
-  BOOST_TEST(find({holder(0, {piece(1, 40)}), holder(1, {piece(2, 60)})}, {}, {{version(30, 1), 0, "all", false}}).key ==
-             version(30, 1));
+  const std::vector<FoundCheckpoint> all{{version(30, 1), 0, "all", false}};
+  BOOST_TEST(find({holder(0, {piece(1, 40)}), holder(1, {piece(2, 60)})}, {}, all).key == version(30, 1));
 }
 
 BOOST_AUTO_TEST_CASE(without_memory_only_checkpoints_count) {

@@ -16,7 +16,9 @@ struct Keeper {
     on(Started{Term{1}});
     on(CheckpointsListed{});
   }
-  std::vector<CheckpointsKernel::Action> on(const CheckpointsKernel::Event& event) { return kernel.on(event, at_ms(now)); }
+  std::vector<CheckpointsKernel::Action> on(const CheckpointsKernel::Event& event) {
+    return kernel.on(event, at_ms(now));
+  }
   std::vector<CheckpointsKernel::Action> formed(std::uint64_t generation, std::uint64_t step) {
     return on(Formed{Generation{generation}, Step{step}, {key(0), key(1)}});
   }

@@ -13,7 +13,9 @@ struct Cluster {
       facts[i].slot = SlotId{i};
     on(Started{Term{1}});
   }
-  std::vector<MembershipKernel::Action> on(const MembershipKernel::Event& event) { return kernel.on(event, at_ms(now)); }
+  std::vector<MembershipKernel::Action> on(const MembershipKernel::Event& event) {
+    return kernel.on(event, at_ms(now));
+  }
   std::vector<MembershipKernel::Action> report() {
     return on(NodeReport{NodeId{0}, Incarnation{1}, Term{1}, ++sequence, "host", 1, facts});
   }

@@ -46,8 +46,11 @@ struct Recovery {
 BOOST_AUTO_TEST_CASE(the_first_plan_waits_for_workers_start_and_covers_the_batch) {
   Recovery r;
   r.on(r.drained(0));
-  BOOST_TEST(none<Plan>(r.rows({row(0, WorkerPhase::ready), row(1, WorkerPhase::ready), row(2, WorkerPhase::starting)})));
-  const Plan plan = one<Plan>(r.rows({row(0, WorkerPhase::ready), row(1, WorkerPhase::ready), row(2, WorkerPhase::ready)}));
+  const auto with_third = [&](WorkerPhase phase) {
+    return r.rows({row(0, WorkerPhase::ready), row(1, WorkerPhase::ready), row(2, phase)});
+  };
+  BOOST_TEST(none<Plan>(with_third(WorkerPhase::starting)));
+  const Plan plan = one<Plan>(with_third(WorkerPhase::ready));
   BOOST_TEST(plan.generation == Generation{1});
   BOOST_TEST(plan.previous == Generation{0});
   BOOST_TEST(plan.resume == version(0, 0));

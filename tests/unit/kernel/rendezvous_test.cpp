@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(a_survivor_that_found_a_rank_dead_accuses_it) {
   m.run();
   RosterRow witness = row(0, WorkerPhase::drained, 1);
   witness.dead_rank = 2;
-  const Suspect suspect = one<Suspect>(m.rows({witness, row(1, WorkerPhase::running, 1), row(2, WorkerPhase::running, 1)}));
+  const Suspect suspect =
+    one<Suspect>(m.rows({witness, row(1, WorkerPhase::running, 1), row(2, WorkerPhase::running, 1)}));
   BOOST_TEST(suspect.worker == key(2));
   BOOST_TEST(suspect.kind == FailureClass::none);
 }

@@ -70,7 +70,8 @@ inline SlotFact died(std::uint32_t slot, std::uint64_t incarnation, FailureClass
   return f;
 }
 
-inline RosterRow row(std::uint32_t slot, WorkerPhase phase, std::uint64_t generation = 0, std::uint64_t incarnation = 1) {
+inline RosterRow row(std::uint32_t slot, WorkerPhase phase, std::uint64_t generation = 0,
+                     std::uint64_t incarnation = 1) {
   RosterRow r;
   r.worker = key(slot, incarnation);
   r.phase = phase;
