@@ -1,10 +1,13 @@
 #include "bench/recovery.hpp"
 
 #include "bench/run_job.hpp"
+#include "cli/job_file.hpp"
 #include "troupe/random.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace troupe::bench {
@@ -13,6 +16,7 @@ namespace {
 
 struct Case {
   std::string name;
+  std::string job;
   std::string hold;
   std::uint64_t spacing; ///< steps between two kills
   double p50_ms;         ///< promised
@@ -21,14 +25,15 @@ struct Case {
   std::vector<std::string> more;
 };
 
-/// One kill every `spacing` steps, give or take a third, of a random rank.
+/// One kill every `spacing` steps, give or take a third, of a random rank (not the last: it may be gone just
+/// then).
 result<std::uint64_t> write_kills(const std::string& path, const Case& c, std::uint32_t workers) {
   std::ofstream out(path);
   Random random(1, "bench recovery " + c.name);
   std::uint64_t step = 100;
   for (std::uint32_t k = 0; k < c.kills; ++k) {
     step += c.spacing - c.spacing / 3 + random.below(2 * c.spacing / 3 + 1);
-    out << fmt::format("kill worker {} at step {}\n", random.below(workers), step);
+    out << fmt::format("kill worker {} at step {}\n", random.below(std::max(workers, 2u) - 1), step);
   }
   if (!out.flush())
     return fail(Errc::exhausted, "cannot write " + path);
@@ -42,13 +47,12 @@ constexpr std::pair<const char*, double RecoveryTimes::*> phases[] = {
   {"first_step_ms", &RecoveryTimes::first_step},
 };
 
-result<void> measure(const Case& c, const std::string& job, const BenchOptions& options,
-                     BenchReport& report) {
+result<void> measure(const Case& c, const BenchOptions& options, BenchReport& report) {
   Scratch scratch("bench-recovery");
   const auto chaos = scratch.path() + "/kills";
   TROUPE_ASSIGN(const auto steps, write_kills(chaos, c, options.workers));
   JobRun run;
-  run.job_file = job;
+  run.job_file = c.job;
   run.words = {
     "--workers", std::to_string(options.workers),    "--chaos", chaos,
     "--set",     fmt::format("job.steps={}", steps), "--set",   "job.epochs=0",
@@ -81,6 +85,30 @@ result<void> measure(const Case& c, const std::string& job, const BenchOptions& 
   return {};
 }
 
+/// A job whose trainer takes 3 s to build and about 1 ms a step (tests/modules/paced.cpp), with the data of
+/// `job`.
+result<std::string> slow_job(const Scratch& scratch, const std::string& job) {
+  std::error_code ignored;
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const auto module = here / "tests/modules/libpaced.so";
+  if (!std::filesystem::exists(module, ignored))
+    return fail(Errc::unsupported, "it needs libpaced.so of the tests, which are not built here");
+  JobFileOptions parse;
+  parse.module_dirs = module_directories();
+  const auto file = load_job(job, parse);
+  if (!file)
+    return fail(Errc::invalid, render(file.error()));
+  const auto path = scratch.path() + "/slow.toml";
+  std::ofstream out(path);
+  out << fmt::format(
+    "[job]\nname = \"slow\"\nmodule = \"{}\"\nsteps = 1\n[workers]\nvirtual = 8\n[data]\npath = "
+    "\"{}\"\n[trainer]\nbuild_ms = 3000\ngradient_us = 250\n",
+    module.string(), file->config.data.path);
+  if (!out.flush())
+    return fail(Errc::exhausted, "cannot write " + path);
+  return path;
+}
+
 } // namespace
 
 result<BenchReport> recovery(const BenchOptions& options,
@@ -90,15 +118,21 @@ result<BenchReport> recovery(const BenchOptions& options,
     TROUPE_ASSIGN(job, example_job());
   }
   const auto kills = options.quick ? options.kills / 30 + 1 : options.kills;
+  const auto few = options.quick ? 2u : std::min(10u, options.kills);
   // Far enough apart that a replacement is back before the next kill.
-  const std::vector<Case> cases = {
-    {"hold", "5s", 120, 50, 200, kills, {}},
-    {"shrink", "0s", 300, 20, 80, kills, {}},
+  std::vector<Case> cases = {
+    {"hold", job, "5s", 120, 50, 200, kills, {}},
+    {"shrink", job, "0s", 300, 20, 80, kills, {}},
   };
   BenchReport report{"recovery", {}, {}};
+  const Scratch scratch("bench-recovery-job");
+  if (const auto slow = slow_job(scratch, job))
+    cases.push_back({"shrink build=3s", *slow, "0s", 3000, 20, 0, few, {}});
+  else
+    report.notes.push_back("shrink build=3s left out: " + slow.error().context);
   for (const auto& c : cases) {
     show(fmt::format("{}: {} kills", c.name, c.kills));
-    TROUPE_TRY(measure(c, job, options, report));
+    TROUPE_TRY(measure(c, options, report));
   }
   show("");
   return report;

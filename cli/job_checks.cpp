@@ -176,7 +176,11 @@ private:
   std::string how_to_fetch(const std::string& path) const {
     std::error_code ignored;
     const auto script = fs::path(c_.file).parent_path() / "fetch-data";
-    return fs::exists(script, ignored) ? fmt::format("{} {} fetches it", script.string(), path) : std::string{};
+    const auto place = job_.places.find("data.path");
+    const bool in_file = place != job_.places.end() && place->second.line > 0;
+    return in_file && path == c_.data.path && fs::exists(script, ignored)
+             ? fmt::format("{} {} fetches it", script.string(), path)
+             : std::string{};
   }
 
   static std::string looked_in(const std::vector<fs::path>& candidates) {

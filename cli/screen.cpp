@@ -83,7 +83,7 @@ std::string progress_line(const RunView& v, const ScreenStyle& style) {
   const double part =
     v.total_steps > 0 ? static_cast<double>(v.step) / static_cast<double>(v.total_steps) : 0;
   const bool running = v.state == "running";
-  const auto state = fmt::format("{}{}", v.state, v.note.empty() ? "" : ": " + v.note);
+  const auto state = fmt::format("{}{}", v.state, v.note.empty() ? "" : ": " + clipped(v.note, 48));
   const auto steps = v.total_steps > 0
                        ? fmt::format("step {}/{}", with_commas(v.step), with_commas(v.total_steps))
                        : fmt::format("step {}", with_commas(v.step));
