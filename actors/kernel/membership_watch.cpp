@@ -164,7 +164,8 @@ void MembershipTurn::judge_generation(Duration hang) {
     newest = std::max({newest, w.worked, slot->row.since});
   }
   if (now - newest > hang)
-    say(DrainRequest{state.generation, fmt::format("all members wait for each other for {:g}s", seconds(now - newest))});
+    say(DrainRequest{state.generation,
+                     fmt::format("all members wait for each other for {:g}s", seconds(now - newest))});
 }
 
 } // namespace troupe

@@ -281,8 +281,8 @@ struct RendezvousKernel::Turn {
         for (const Member& m : s.plan.members)
           if (!promised(m.worker) && living(m.worker) != nullptr)
             say(Suspect{m.worker, FailureClass::hang,
-                        fmt::format("did not come to its boundary within {:g}s after: {}", seconds(settings.limits.drain),
-                                    s.cause)});
+                        fmt::format("did not come to its boundary within {:g}s after: {}",
+                                    seconds(settings.limits.drain), s.cause)});
     }
     if (s.phase == Phase::forming && now - since() >= settings.limits.form)
       form_is_late();
