@@ -22,6 +22,10 @@ std::string_view kind_name(TrainerValueKind kind) {
   return names[static_cast<unsigned>(kind)];
 }
 
+bool is_empty_list(const TrainerValue& value) {
+  return value.kind >= TrainerValueKind::integers && value.list.empty();
+}
+
 } // namespace
 
 const TrainerValue* JobTrainerConfig::find(std::string_view key) const {
@@ -87,13 +91,36 @@ std::vector<std::int64_t> JobTrainerConfig::integers(std::string_view key,
   const auto* value = find(key);
   if (!value)
     return fallback;
-  if (value->kind != TrainerValueKind::integers && !value->list.empty())
-    throw_type(*value, "a list of integers");
   std::vector<std::int64_t> out;
+  bool right = value->kind == TrainerValueKind::integers || is_empty_list(*value);
   for (const auto& item : value->list)
-    if (!parse(item, out.emplace_back()))
-      throw_type(*value, "a list of integers");
+    right = right && parse(item, out.emplace_back());
+  if (!right)
+    throw_type(*value, "a list of integers");
   return out;
+}
+
+std::vector<double> JobTrainerConfig::numbers(std::string_view key, std::vector<double> fallback) const {
+  const auto* value = find(key);
+  if (!value)
+    return fallback;
+  std::vector<double> out;
+  bool right = value->kind == TrainerValueKind::numbers || value->kind == TrainerValueKind::integers ||
+               is_empty_list(*value);
+  for (const auto& item : value->list)
+    right = right && parse(item, out.emplace_back());
+  if (!right)
+    throw_type(*value, "a list of numbers");
+  return out;
+}
+
+std::vector<std::string> JobTrainerConfig::texts(std::string_view key, std::vector<std::string> fallback) const {
+  const auto* value = find(key);
+  if (!value)
+    return fallback;
+  if (value->kind != TrainerValueKind::texts && !is_empty_list(*value))
+    throw_type(*value, "a list of texts");
+  return value->list;
 }
 
 std::string JobTrainerConfig::where(std::string_view key) const {

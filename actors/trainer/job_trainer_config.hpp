@@ -22,6 +22,8 @@ public:
   bool boolean(std::string_view key, bool fallback) const override;
   std::string text(std::string_view key, std::string fallback) const override;
   std::vector<std::int64_t> integers(std::string_view key, std::vector<std::int64_t> fallback) const override;
+  std::vector<double> numbers(std::string_view key, std::vector<double> fallback) const override;
+  std::vector<std::string> texts(std::string_view key, std::vector<std::string> fallback) const override;
   std::string where(std::string_view key) const override;
   std::uint64_t seed() const override { return job_->job.seed; }
   std::uint32_t virtual_workers() const override { return job_->workers.virtual_workers; }

@@ -140,14 +140,14 @@ Scalar ModelState::scalar(std::string name, double initial) {
   return Scalar(entry.tensor);
 }
 
-Tensor ModelState::sharded(std::string name, Shape shape, Initialiser, DType) {
+Tensor ModelState::sharded(std::string name, Shape shape, Initialiser, DType, Place) {
   check_name(name, shape);
   throw NotYet(
     fmt::format("sharded '{}': state split over the workers is not there yet, use buffer()", name));
 }
 
-void ModelState::virtual_state(std::string name, Shape shape, Initialiser init) {
-  initialise(add(std::move(name), StateKind::virtual_state, DType::f32, std::move(shape), Place::host), init);
+void ModelState::virtual_state(std::string name, Shape shape, Initialiser init, DType dtype, Place place) {
+  initialise(add(std::move(name), StateKind::virtual_state, dtype, std::move(shape), place), init);
 }
 
 void ModelState::statistic(std::string name, Shape shape) {

@@ -64,8 +64,8 @@ public:
   Tensor parameter(std::string name, Shape shape, Initialiser init, DType dtype, Place place) override;
   Tensor buffer(std::string name, Shape shape, Initialiser init, DType dtype, Place place) override;
   Scalar scalar(std::string name, double initial) override;
-  Tensor sharded(std::string name, Shape shape, Initialiser init, DType dtype) override;
-  void virtual_state(std::string name, Shape shape, Initialiser init) override;
+  Tensor sharded(std::string name, Shape shape, Initialiser init, DType dtype, Place place) override;
+  void virtual_state(std::string name, Shape shape, Initialiser init, DType dtype, Place place) override;
   void statistic(std::string name, Shape shape) override;
   Tensor tensor(std::string_view name) override;
   ConstTensor tensor(std::string_view name) const override;

@@ -112,6 +112,10 @@ Random StepBatch::random() const {
   return Random(seed_, evaluation_ ? "evaluate" : "gradient", {step_.value, virtual_worker_, phase_});
 }
 
+void* StepBatch::stream() const {
+  throw NotYet("Batch::stream(): devices are not there yet");
+}
+
 double tree_sum(std::span<double> values) {
   if (values.empty())
     return 0;

@@ -55,6 +55,7 @@ public:
   std::span<const SampleId> ids() const override { return buffer_.ids(); }
   ConstTensor field(std::string_view name) const override;
   Random random() const override;
+  void* stream() const override;
 
 private:
   const data::Dataset* dataset_;

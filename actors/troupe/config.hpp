@@ -33,6 +33,8 @@ public:
   virtual bool boolean(std::string_view key, bool fallback) const = 0;
   virtual std::string text(std::string_view key, std::string fallback) const = 0;
   virtual std::vector<std::int64_t> integers(std::string_view key, std::vector<std::int64_t> fallback) const = 0;
+  virtual std::vector<double> numbers(std::string_view key, std::vector<double> fallback) const = 0;
+  virtual std::vector<std::string> texts(std::string_view key, std::vector<std::string> fallback) const = 0;
   /// "digits.toml:19" for messages.
   virtual std::string where(std::string_view key) const = 0;
   virtual std::uint64_t seed() const = 0;               ///< [job] seed

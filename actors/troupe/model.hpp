@@ -52,11 +52,13 @@ public:
                         Place place = Place::host) = 0;
   virtual Scalar scalar(std::string name, double initial = 0) = 0;
   /// State split over the workers (ZeRO). This version throws NotYet.
-  virtual Tensor sharded(std::string name, Shape shape, Initialiser init = zeros(), DType dtype = DType::f32) = 0;
+  virtual Tensor sharded(std::string name, Shape shape, Initialiser init = zeros(), DType dtype = DType::f32,
+                         Place place = Place::host) = 0;
   /// One tensor of this shape for each virtual worker (recurrent state). `gradient` reads its own with
   /// Batch::virtual_worker() and writes the next value to Gradients::virtual_state(name); it becomes current when
-  /// the step commits. f32.
-  virtual void virtual_state(std::string name, Shape shape, Initialiser init = zeros()) = 0;
+  /// the step commits.
+  virtual void virtual_state(std::string name, Shape shape, Initialiser init = zeros(), DType dtype = DType::f32,
+                             Place place = Place::host) = 0;
   /// Declares a statistic that `gradient` writes with Gradients::stat(name): reduced like a gradient (summed over
   /// virtual workers, divided by the summed weights). f32.
   virtual void statistic(std::string name, Shape shape) = 0;

@@ -30,6 +30,8 @@ public:
   virtual ConstTensor field(std::string_view name) const = 0;
   /// Fresh stream keyed by (seed, step, virtual worker, phase): the same on every retry.
   virtual Random random() const = 0;
+  /// The trainer's CUDA stream (a cudaStream_t). Throws NotYet: this version has no devices.
+  virtual void* stream() const = 0;
 
   std::span<const float> f32(std::string_view name) const { return field(name).f32(); }
   std::span<const std::int32_t> i32(std::string_view name) const { return field(name).i32(); }

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_registered_once_and_is_not_the_runtimes) {
 
 BOOST_AUTO_TEST_CASE(what_is_not_there_yet_says_so) {
   ModelState model(1, 4);
-  BOOST_CHECK_EXCEPTION(model.sharded("s", {8}, zeros(), DType::f32), NotYet,
+  BOOST_CHECK_EXCEPTION(model.sharded("s", {8}, zeros(), DType::f32, Place::host), NotYet,
                         [](const auto& e) { return says(e, "not there yet"); });
   BOOST_CHECK_THROW(model.parameter("d", {8}, zeros(), DType::f32, Place::device), NotYet);
   BOOST_CHECK_THROW(model.buffer("h", {8}, zeros(), DType::bf16, Place::host), NotYet);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(parts_of_a_leaf_start_on_cache_lines_and_do_not_overlap) {
 BOOST_AUTO_TEST_CASE(virtual_state_has_one_tensor_per_virtual_worker) {
   ModelState model(1, 3);
   model.parameter("w", {1}, zeros(), DType::f32, Place::host);
-  model.virtual_state("h", {2}, normal(1));
+  model.virtual_state("h", {2}, normal(1), DType::f32, Place::host);
   model.close();
   BOOST_TEST(model.tensor("h").size() == 6U);
   BOOST_TEST(model.virtual_state_of("h", 0).f32()[0] != model.virtual_state_of("h", 2).f32()[0]);

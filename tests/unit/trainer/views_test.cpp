@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(gradients_are_reached_by_name_and_virtual_state_only_in_gra
   ModelState model(1, 2);
   model.parameter("w", {2}, zeros(), DType::f32, Place::host);
   model.statistic("s", {1});
-  model.virtual_state("h", {1}, zeros());
+  model.virtual_state("h", {1}, zeros(), DType::f32, Place::host);
   model.close();
   std::vector<float> leaf(model.leaf_floats());
   std::vector<std::byte> next(model.virtual_bytes());
@@ -137,6 +137,7 @@ BOOST_AUTO_TEST_CASE(a_value_of_the_wrong_type_names_file_line_and_key) {
   });
   BOOST_TEST(config.number("rate", 1) == 0.5); // the last one wins
   BOOST_TEST(config.boolean("flag", true));
+  BOOST_TEST(config.numbers("rates", {1, 2}).size() == 2U);
   BOOST_TEST(config.where("rate") == "job.toml:19");
 }
 
