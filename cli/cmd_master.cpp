@@ -8,6 +8,7 @@
 #include "cli/process_setup.hpp"
 #include "cli/report.hpp"
 #include "cli/screen.hpp"
+#include "cli/settings.hpp"
 #include "cli/terminal.hpp"
 #include "checkpoint/store.hpp"
 #include "base/log.hpp"
@@ -126,6 +127,7 @@ int cmd_master(const MasterOptions& options) {
   auto& report = *told;
   report.dir = config->job.dir;
   report.version = TROUPE_VERSION;
+  report.config = config_values(*config);
   report.host = this_host();
   if (!options.report.empty())
     if (auto written = write_report(options.report, report); !written)

@@ -6,6 +6,7 @@
 #include "cli/process_setup.hpp"
 #include "cli/report.hpp"
 #include "cli/screen.hpp"
+#include "cli/settings.hpp"
 #include "cli/terminal.hpp"
 #include "data/batch_plan.hpp"
 #include "troupe/version.hpp"
@@ -44,6 +45,7 @@ RunReport report_of(const JobConfig& config, const InProcessResult& ran, std::ui
   r.goodput.total = r.wall_s;
   r.dir = config.job.dir;
   r.version = TROUPE_VERSION;
+  r.config = config_values(config);
   r.host = this_host();
   switch (ran.end.kind) {
     case EngineEnd::Kind::finished:
