@@ -62,7 +62,7 @@ result<void> measure(const Case& c, const BenchOptions& options, BenchReport& re
   TROUPE_ASSIGN(const auto done, run_job(scratch, run));
   std::vector<double> totals;
   for (const auto& f : done.failures)
-    if (f.recovered)
+    if (f.recovered && f.ms.total > 0)
       totals.push_back(f.ms.total);
   if (totals.empty())
     return fail(Errc::exhausted, fmt::format("case {}: no kill was recovered from", c.name));
@@ -75,7 +75,7 @@ result<void> measure(const Case& c, const BenchOptions& options, BenchReport& re
   for (const auto& [metric, phase] : phases) {
     std::vector<double> values;
     for (const auto& f : done.failures)
-      if (f.recovered)
+      if (f.recovered && f.ms.total > 0)
         values.push_back(f.ms.*phase);
     report.rows.push_back(spread_row(c.name, metric, values));
   }

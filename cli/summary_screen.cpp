@@ -79,7 +79,7 @@ std::string digest_text(const RunReport& r, std::string_view reference) {
 std::string percentiles(const std::vector<FailureRow>& failures) {
   std::vector<double> totals;
   for (const auto& f : failures)
-    if (f.recovered)
+    if (f.recovered && f.ms.total > 0)
       totals.push_back(f.ms.total);
   if (totals.empty())
     return {};
@@ -108,7 +108,7 @@ std::string failure_table(const RunReport& r) {
   const auto shown = std::min(r.failures.size(), most_failures);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& f = r.failures[i];
-    if (f.recovered)
+    if (f.recovered && f.ms.total > 0) // one that died in no generation held nobody up
       table.row(
         {failure_summary(f), with_commas(f.step), with_commas(f.resumed_step), f.restore_source,
          fmt::format("{} ms", f.ms.total >= 1 ? with_commas(static_cast<std::uint64_t>(f.ms.total + 0.5))
