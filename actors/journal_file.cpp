@@ -3,6 +3,7 @@
 #include "actors/codec.hpp"
 #include "actors/schemas.hpp"
 #include "base/checksum.hpp"
+#include "base/log.hpp"
 
 #include <fmt/format.h>
 
@@ -221,6 +222,9 @@ result<void> JournalFile::load() {
     cut_bytes_ = static_cast<std::uint64_t>(info.st_size) - end;
   if (cut_bytes_ > 0 && ::ftruncate(fd_.get(), static_cast<off_t>(end)) != 0)
     return fail_errno(Errc::exhausted, "cut the torn end of " + path_, errno);
+  if (cut_bytes_ > 0)
+    log(LogLevel::warn, "journal.cut", "path={} bytes={} after={}: half written when its writer died", path_, cut_bytes_,
+        last_sequence_);
   bytes_ = end;
   return {};
 }

@@ -92,7 +92,8 @@ struct Stage {
   }
 
   void open(RestartGroup group, std::vector<ActorChild> children, RestartIntensity intensity = {5, 10s}) {
-    root = self->spawn<caf::monitored>(supervisor, SupervisorSpec{"sup", group, intensity, {}, false}, std::move(children));
+    root = self->spawn<caf::monitored>(supervisor, SupervisorSpec{"sup", group, intensity, {}, false},
+                                       std::move(children));
     drain();
   }
   void see_root_exit() {

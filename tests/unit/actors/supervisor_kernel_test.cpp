@@ -171,8 +171,8 @@ BOOST_AUTO_TEST_CASE(old_restarts_leave_the_window) {
 }
 
 BOOST_AUTO_TEST_CASE(a_class_has_its_own_budget) {
-  Prompt p{Kernel({"sup", RestartGroup::one_for_one, {100, 1h}, {{FailureClass::out_of_memory, {1, 1h}}}, false}, specs({"a"})),
-           {}};
+  SupervisorSpec spec{"sup", RestartGroup::one_for_one, {100, 1h}, {{FailureClass::out_of_memory, {1, 1h}}}, false};
+  Prompt p{Kernel(spec, specs({"a"})), {}};
   p.on(Kernel::Begin{});
   BOOST_TEST(p.on(Kernel::Ended{"a", 1, crash("big", FailureClass::out_of_memory)}) == "start a/2");
   p.now = at(60s);
