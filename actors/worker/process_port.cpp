@@ -428,7 +428,7 @@ void ProcessPort::saved(std::uint64_t request, PieceKey key, std::uint32_t slot,
 }
 
 void ProcessPort::evaluated(const EvaluationRow& row) {
-  if (rank_.value != 0)
+  if (rank_.value != 0 || row.metrics.empty()) // a row without metrics is one of a step
     return;
   ProgressRow out;
   out.step = row.step;

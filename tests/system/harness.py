@@ -55,6 +55,11 @@ def seed():
     return value
 
 
+def read_text(path):
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read()
+
+
 class Result:
     """What a finished command left: exit status, its words, the report."""
 
@@ -112,8 +117,10 @@ class Job:
         return self
 
     def out(self):
-        with open(self.out_path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        return read_text(self.out_path)
+
+    def err(self):
+        return read_text(self.err_path)
 
     def living(self, role=None):
         return [one for one in processes.tagged(self.tag) if role is None or one.role() == role]
@@ -129,13 +136,11 @@ class Job:
             story = self.story()
             self.kill_all()
             raise AssertionError(f"still running after {seconds * PATIENCE:.0f} s\n{story}") from None
-        with open(self.err_path, encoding="utf-8", errors="replace") as stream:
-            err = stream.read()
         report = None
         if os.path.exists(self.report):
             with open(self.report, encoding="utf-8") as stream:
                 report = json.load(stream)
-        return Result(code, self.out(), err, report)
+        return Result(code, self.out(), self.err(), report)
 
     def run(self, *more, seconds=60.0):
         return self.start(*more).finish(seconds)
@@ -145,8 +150,7 @@ class Job:
         for one in self.living():
             lines += [f"  {one.pid} {one.role()} {' '.join(one.command())[:160]}", *one.waits()]
         for path in (self.out_path, self.err_path, *self.logs()):
-            with open(path, encoding="utf-8", errors="replace") as stream:
-                lines += [f"  --- {os.path.relpath(path, self.scratch)}", *stream.read().splitlines()[-15:]]
+            lines += [f"  --- {os.path.relpath(path, self.scratch)}", *read_text(path).splitlines()[-15:]]
         return "\n".join(lines)
 
     def logs(self):
@@ -184,7 +188,8 @@ class Job:
         return wait_until(reached, f"step {step}", seconds, every=0.02)
 
     def lines(self, pattern):
-        return re.findall(pattern, self.out(), re.MULTILINE)
+        """What the screen showed so far; it goes to standard error when the output is for programs."""
+        return re.findall(pattern, self.out() + self.err(), re.MULTILINE)
 
     # --- what must hold afterwards ---
 

@@ -5,10 +5,12 @@ import signal
 
 import harness
 
+LONG = 400  # epochs: seconds
+
 
 class Clean(harness.SystemTest):
     def started(self, **settings):
-        job = self.job("job", epochs=1000, **settings)
+        job = self.job("job", epochs=100000, **settings)
         job.start()
         job.wait_for_step(20)
         self.assertEqual(len(job.living("worker")), 4)
@@ -37,12 +39,12 @@ class Clean(harness.SystemTest):
         self.ended(job, 130, 143)
 
     def test_an_interrupted_job_resumes_to_the_same_result(self):
-        job = self.job("job", epochs=100)
+        job = self.job("job", epochs=LONG)
         job.start()
         job.wait_for_step(300)
         os.kill(job.process.pid, signal.SIGINT)
         self.ended(job, 130)
-        self.assert_finished(job, job.run("--resume"), self.reference(100), epochs=100)
+        self.assert_finished(job, job.run("--resume"), self.reference(LONG), epochs=LONG)
 
     def test_kill_of_the_command(self):
         job = self.started()
@@ -60,12 +62,12 @@ class Clean(harness.SystemTest):
         self.ended(job, 1)
 
     def test_kill_of_a_worker_costs_nothing(self):
-        job = self.job("job", epochs=100)
+        job = self.job("job", epochs=LONG)
         job.start()
         job.wait_for_step(100)
         victim, *others = job.living("worker")
         os.kill(victim.pid, signal.SIGKILL)
-        report = self.assert_finished(job, job.finish(), self.reference(100), epochs=100)
+        report = self.assert_finished(job, job.finish(), self.reference(LONG), epochs=LONG)
         self.assertEqual(len(report["failures"]), 1)
         self.assertEqual(len(others), 3)
 

@@ -5,13 +5,15 @@ import random
 
 import harness
 
+LONG = 400  # epochs: seconds, for what is done from outside while the job runs
+
 
 class SameResult(harness.SystemTest):
     def same(self, *chaos, name="disturbed", failures=None, **settings):
         report = self.run_whole(name, self.reference(), chaos=chaos, **settings)
         if failures is not None:
             self.assertEqual(len(report["failures"]), failures, report["failures"])
-        self.assertTrue(all(fault["fired"] for fault in report["faults"]), report["faults"])
+        self.assertTrue(all(fault["fired"] or fault["exempt"] for fault in report["faults"]), report["faults"])
         return report
 
     # --- number of workers ---
@@ -58,7 +60,7 @@ class SameResult(harness.SystemTest):
                     for step in sorted(draw.sample(range(5, 440), 10))))
 
     def test_kills_at_random_times(self):
-        self.same("kill worker every 300ms", job__seed=1)
+        self.same("kill worker every 50ms")
 
     # --- other faults ---
 
@@ -83,25 +85,25 @@ class SameResult(harness.SystemTest):
         self.same("kill worker 2 at step 200", recovery__strategy="restart-all", checkpoint__every="50 steps")
 
     def test_scaling_down_and_up_on_the_way(self):
-        job = self.job("scaled", epochs=100, workers=4, workers__max=8)
+        job = self.job("scaled", epochs=LONG, workers=4, workers__max=8)
         job.start()
-        for step, count in ((200, 2), (900, 6)):
+        for step, count in ((200, 2), (3000, 6)):
             job.wait_for_step(step)
             told = job.control("scale", str(count))
             self.assert_code(told, 0)
-        report = self.assert_finished(job, job.finish(), self.reference(100), epochs=100)
+        report = self.assert_finished(job, job.finish(), self.reference(LONG), epochs=LONG)
         self.assertEqual(report["workers"], {"start": 4, "end": 6})
         self.assertEqual(report["failures"], [])
 
     def test_resume_after_every_process_was_killed(self):
-        job = self.job("resumed", epochs=100, checkpoint__every="50 steps")
+        job = self.job("resumed", epochs=LONG, checkpoint__every="50 steps")
         job.start()
         job.wait_for_step(400)
         job.kill_all()
         refused = job.run()
         self.assert_code(refused, 2)
         self.assertIn("--resume", refused.tail())
-        self.assert_finished(job, job.run("--resume"), self.reference(100), epochs=100)
+        self.assert_finished(job, job.run("--resume"), self.reference(LONG), epochs=LONG)
 
 
 if __name__ == "__main__":
