@@ -1,4 +1,5 @@
 // `troupe status|scale|pause|unpause|save|stop|kill`: one question to a running master, found by its directory.
+#include "actors/system_config.hpp"
 #include "actors/message.hpp"
 #include "actors/protocol_types.hpp"
 #include "cli/commands.hpp"
@@ -8,7 +9,6 @@
 #include "cli/terminal.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/io/middleman.hpp>
 #include <caf/scoped_actor.hpp>
 
 #include <csignal>
@@ -19,15 +19,6 @@
 namespace troupe {
 
 namespace {
-
-struct ControlConfig : caf::actor_system_config {
-  ControlConfig() {
-    load<caf::io::middleman>();
-    register_types(*this);
-    set("scheduler.max-threads", std::size_t{1});
-    set("middleman.workers", std::size_t{0});
-  }
-};
 
 int complain(const std::string& text, int status) {
   std::fprintf(stderr, "troupe: %s\n", text.c_str());
@@ -72,7 +63,7 @@ int cmd_control(const ControlOptions& options) {
   if (!master)
     return complain(master.error().context, master.error().code == Errc::invalid ? exit_usage : exit_failed);
   std::signal(SIGPIPE, SIG_IGN);
-  ControlConfig config;
+  SystemConfig config{1};
   caf::actor_system system{config};
   auto gate = system.middleman().remote_actor<caf::actor>(master->first, master->second);
   if (!gate)

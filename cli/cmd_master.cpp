@@ -1,5 +1,6 @@
 // `troupe master`: decides for one job. Shows the job's progress on its standard error and the last screen on its
 // standard output; its exit status is the job's.
+#include "actors/system_config.hpp"
 #include "actors/master/master.hpp"
 #include "actors/worker/job_data.hpp"
 #include "cli/chaos_spec.hpp"
@@ -15,7 +16,6 @@
 #include "troupe/version.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/io/middleman.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -25,15 +25,6 @@
 namespace troupe {
 
 namespace {
-
-struct MasterConfig : caf::actor_system_config {
-  MasterConfig() {
-    load<caf::io::middleman>();
-    register_types(*this);
-    set("scheduler.max-threads", std::size_t{2});
-    set("middleman.workers", std::size_t{0});
-  }
-};
 
 class TerminalDisplay final : public RunDisplay {
 public:
@@ -116,7 +107,7 @@ int cmd_master(const MasterOptions& options) {
     if (ready_fd >= 0)
       ::dprintf(ready_fd, "%u\n", static_cast<unsigned>(port));
   };
-  MasterConfig caf_config;
+  SystemConfig caf_config{2};
   result<RunReport> told = fail(Errc::exhausted, "");
   {
     caf::actor_system system{caf_config};

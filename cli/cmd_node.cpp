@@ -1,4 +1,5 @@
 // `troupe node`: the agent of one host. Serves until the master stops it or is gone.
+#include "actors/system_config.hpp"
 #include "actors/node/node_actor.hpp"
 #include "cli/commands.hpp"
 #include "cli/process_setup.hpp"
@@ -8,7 +9,6 @@
 #include "base/log.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/io/middleman.hpp>
 #include <caf/scoped_actor.hpp>
 
 #include <charconv>
@@ -19,15 +19,6 @@
 namespace troupe {
 
 namespace {
-
-struct NodeConfig : caf::actor_system_config {
-  NodeConfig() {
-    load<caf::io::middleman>();
-    register_types(*this);
-    set("scheduler.max-threads", std::size_t{1});
-    set("middleman.workers", std::size_t{0});
-  }
-};
 
 int complain(const std::string& text, int status) {
   std::fprintf(stderr, "troupe node: %s\n", text.c_str());
@@ -77,7 +68,7 @@ int cmd_node(const NodeOptions& options) {
   });
   caf::actor root;
   int status = exit_done;
-  NodeConfig caf_config;
+  SystemConfig caf_config{1};
   caf::actor_system system{caf_config};
   auto gate = system.middleman().remote_actor<caf::actor>(host, static_cast<std::uint16_t>(port));
   if (!gate)

@@ -167,6 +167,16 @@ std::string cause_of(const FailureRow& f, bool event) {
   return event ? "ended" : kind.empty() || kind == "none" ? "ended" : kind;
 }
 
+/// The moment as chaos sentences name it, whichever part of the runtime told it.
+std::string_view moment(std::string_view during) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+    {"restoring", "restore"}, {"connecting", "connect"}, {"draining", "drain"}, {"building", "build"}};
+  for (const auto& [from, to] : names)
+    if (during == from)
+      return to;
+  return during;
+}
+
 std::string who(const FailureRow& f) {
   if (f.kind == "node")
     return fmt::format("node {}", f.node);
@@ -178,7 +188,7 @@ std::string who(const FailureRow& f) {
 std::string failure_summary(const FailureRow& f) {
   auto text = fmt::format("{} {}", who(f), cause_of(f, false));
   if (!f.during.empty())
-    text.append(" in ").append(f.during);
+    text.append(" in ").append(moment(f.during));
   return text;
 }
 
@@ -186,7 +196,7 @@ std::string death_text(const FailureRow& f) {
   auto text =
     fmt::format("{} (node {}, pid {}, life {}) {}", who(f), f.node, f.pid, f.incarnation, cause_of(f, true));
   text += f.during.empty() ? fmt::format(" at step {}", with_commas(f.step))
-                           : fmt::format(" in {} of step {}", f.during, with_commas(f.step));
+                           : fmt::format(" in {} of step {}", moment(f.during), with_commas(f.step));
   if (!f.what.empty() && f.failure_class != "signal") // the signal says it all
     text.append(": ").append(f.what);
   return text;

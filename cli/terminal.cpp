@@ -51,7 +51,9 @@ Screen::~Screen() {
 void Screen::progress(const RunView& view, Time now) {
   if (quiet_)
     return;
-  const bool changed = view.state != last_state_;
+  // Events tell of short interruptions; a state that may last is told at once, and that it is over.
+  const auto lasting = [](const std::string& state) { return state == "waiting" || state == "paused"; };
+  const bool changed = view.state != last_state_ && (lasting(view.state) || lasting(last_state_));
   if (any_ && !(changed && !facts_.terminal) &&
       now - last_ < (facts_.terminal ? Duration(100ms) : Duration(10s)))
     return;

@@ -27,7 +27,7 @@ public:
 
   const ScreenStyle& style() const { return facts_.style; }
   /// May be called as often as there is news; writes at most 10 times a second, elsewhere once in ten seconds
-  /// and when `state` changed.
+  /// and when waiting or a pause begins or ends.
   void progress(const RunView& view, Time now);
   /// One line above the progress line.
   void event(std::string_view line);

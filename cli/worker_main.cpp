@@ -1,6 +1,7 @@
 // A worker process: started by its node with descriptors and numbers, never by hand. Small on purpose, since how fast
 // it starts is part of how fast a job recovers. Three threads matter: the trainer's (the engine), CAF's (the worker
 // actor), and the life-lock's.
+#include "actors/system_config.hpp"
 #include "actors/codec.hpp"
 #include "actors/atoms.hpp"
 #include "actors/message.hpp"
@@ -10,7 +11,6 @@
 #include "base/log.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/io/middleman.hpp>
 
 #include <charconv>
 #include <csignal>
@@ -51,15 +51,6 @@ result<JobConfig> read_config(int fd) {
   return decode<schema::JobConfig>(bytes);
 }
 
-struct WorkerConfig : caf::actor_system_config {
-  WorkerConfig() {
-    load<caf::io::middleman>();
-    register_types(*this);
-    set("scheduler.max-threads", std::size_t{1});
-    set("middleman.workers", std::size_t{0});
-  }
-};
-
 int run_worker(int argc, char** argv) {
   auto arguments = read_arguments(argc, argv);
   if (!arguments) {
@@ -84,7 +75,7 @@ int run_worker(int argc, char** argv) {
   settings.connect = config->limits.form;
   ProcessPort port(settings, sink);
 
-  WorkerConfig caf_config;
+  SystemConfig caf_config{1};
   caf::actor_system system{caf_config};
   auto worker = system.spawn(worker_actor, &port, me, config->limits.heartbeat);
   sink.connect(worker);
