@@ -1,5 +1,6 @@
-// Where the children of one process find each other. A restarted child is a new actor with a new mailbox, so handles
-// are looked up by role at each send and never kept. Each announcement counts up the role's life. Any thread.
+// Where the children of one process find each other. A restarted child is a new actor with a new mailbox, so
+// handles are looked up by role at each send and never kept. Each announcement counts up the role's life. Any
+// thread.
 #pragma once
 
 #include <caf/actor.hpp>

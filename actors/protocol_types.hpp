@@ -1,5 +1,5 @@
-// Bodies of the messages between processes that are no kernel's own. Plain reflected values; schema/protocol.capnp has
-// the same fields. Rules as in actors/protocol.hpp.
+// Bodies of the messages between processes that are no kernel's own. Plain reflected values;
+// schema/protocol.capnp has the same fields. Rules as in actors/protocol.hpp.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -11,11 +11,11 @@ namespace troupe {
 struct NodeHello {
   std::string host;
   std::int64_t pid = 0;
-  Incarnation agent;              ///< life of the node process, unique in the job
-  std::vector<NodeId> known;      ///< its number, when an earlier life of the master's door gave it one
+  Incarnation agent;         ///< life of the node process, unique in the job
+  std::vector<NodeId> known; ///< its number, when an earlier life of the master's door gave it one
   std::uint32_t slots = 0;
   std::string version;
-  std::uint64_t module_hash = 0;  ///< of the trainer library's bytes
+  std::uint64_t module_hash = 0; ///< of the trainer library's bytes
   friend bool operator==(const NodeHello&, const NodeHello&) = default;
   TROUPE_FIELDS(host, pid, agent, known, slots, version, module_hash)
 };
@@ -23,7 +23,7 @@ struct NodeHello {
 struct NodeWelcome {
   Term term;
   NodeId node;
-  std::string refusal;            ///< why the node may not join; empty: it may
+  std::string refusal; ///< why the node may not join; empty: it may
   friend bool operator==(const NodeWelcome&, const NodeWelcome&) = default;
   TROUPE_FIELDS(term, node, refusal)
 };
@@ -62,11 +62,11 @@ struct SampleCount {
 struct WorkerReport {
   std::uint64_t sequence = 0;
   SlotFact fact;
-  std::string cause;              ///< when drained: why its generation ended
+  std::string cause; ///< when drained: why its generation ended
   std::uint64_t steps_lost = 0;
-  std::vector<std::string> modes; ///< promises given up, tuning chosen
+  std::vector<std::string> modes;            ///< promises given up, tuning chosen
   std::vector<SampleCount> samples_by_count; ///< when finished
-  PieceKey mismatch;              ///< generation > 0: digests of version `step` differed in it
+  PieceKey mismatch;                         ///< generation > 0: digests of version `step` differed in it
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
   TROUPE_FIELDS(sequence, fact, cause, steps_lost, modes, samples_by_count, mismatch)
 };
@@ -74,11 +74,11 @@ struct WorkerReport {
 /// A node's whole present wish to one worker.
 struct WorkerOrder {
   Term term;
-  std::uint64_t sequence = 0;     ///< of the node, counts up with every order
+  std::uint64_t sequence = 0; ///< of the node, counts up with every order
   GenerationOrder generation;
   SaveOrder save;
   ArmedFaults faults;
-  bool stop = false;              ///< leave at the next boundary
+  bool stop = false; ///< leave at the next boundary
   std::string cause;
   friend bool operator==(const WorkerOrder&, const WorkerOrder&) = default;
   TROUPE_FIELDS(term, sequence, generation, save, faults, stop, cause)
@@ -99,14 +99,15 @@ struct ProgressRow {
   std::uint64_t samples = 0;
   double loss_sum = 0;
   double loss_weight = 0;
-  std::int64_t at = 0;            ///< wall clock, ns
+  std::int64_t at = 0; ///< wall clock, ns
   std::uint32_t members = 0;
   std::uint32_t skipped = 0;
   std::vector<MetricValue> metrics;
   bool best = false;
   bool stop = false;
   friend bool operator==(const ProgressRow&, const ProgressRow&) = default;
-  TROUPE_FIELDS(step, generation, epoch, samples, loss_sum, loss_weight, at, members, skipped, metrics, best, stop)
+  TROUPE_FIELDS(step, generation, epoch, samples, loss_sum, loss_weight, at, members, skipped, metrics, best,
+                stop)
 };
 
 /// Where the trainer thread's time went since the process started.
@@ -130,8 +131,8 @@ struct ProgressReport {
   WorkerKey worker;
   Rank rank;
   Generation generation;
-  Step step;                      ///< next step to compute
-  std::vector<ProgressRow> rows;  ///< at most 4096
+  Step step;                     ///< next step to compute
+  std::vector<ProgressRow> rows; ///< at most 4096
   SpentTimes spent;
   std::vector<MetricValue> published; ///< by module actors, newest of each name
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
@@ -150,7 +151,7 @@ struct SaveReady {
 };
 
 struct ControlRequest {
-  std::string command;            ///< status, scale, pause, unpause, save, stop, kill
+  std::string command; ///< status, scale, pause, unpause, save, stop, kill
   std::vector<std::string> arguments;
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
   TROUPE_FIELDS(command, arguments)
@@ -158,8 +159,8 @@ struct ControlRequest {
 
 struct ControlReply {
   bool ok = false;
-  std::string text;               ///< for people: what was done, or why not
-  std::string json;               ///< for programs; status only
+  std::string text; ///< for people: what was done, or why not
+  std::string json; ///< for programs; status only
   friend bool operator==(const ControlReply&, const ControlReply&) = default;
   TROUPE_FIELDS(ok, text, json)
 };

@@ -1,5 +1,6 @@
-// The CAF configuration of every process of a job. Idle scheduler threads wait on a condition variable: CAF's default
-// policy polls some 7,000 times a second on each, which costs a trainer on the same cores a tenth of its speed.
+// The CAF configuration of every process of a job. Idle scheduler threads wait on a condition variable: CAF's
+// default policy polls some 7,000 times a second on each, which costs a trainer on the same cores a tenth of
+// its speed.
 #pragma once
 
 #include "actors/message.hpp"

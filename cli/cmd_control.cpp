@@ -1,7 +1,8 @@
-// `troupe status|scale|pause|unpause|save|stop|kill`: one question to a running master, found by its directory.
-#include "actors/system_config.hpp"
+// `troupe status|scale|pause|unpause|save|stop|kill`: one question to a running master, found by its
+// directory.
 #include "actors/message.hpp"
 #include "actors/protocol_types.hpp"
+#include "actors/system_config.hpp"
 #include "cli/commands.hpp"
 #include "cli/process_setup.hpp"
 #include "cli/report.hpp"
@@ -67,7 +68,8 @@ int cmd_control(const ControlOptions& options) {
   caf::actor_system system{config};
   auto gate = system.middleman().remote_actor<caf::actor>(master->first, master->second);
   if (!gate)
-    return complain("no master answers at " + master->first + ":" + std::to_string(master->second), exit_failed);
+    return complain("no master answers at " + master->first + ":" + std::to_string(master->second),
+                    exit_failed);
   ControlRequest request{options.command, options.arguments};
   const auto patience = options.command == "save" ? std::chrono::seconds(130) : std::chrono::seconds(10);
   int status = exit_failed;

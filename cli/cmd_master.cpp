@@ -1,8 +1,10 @@
-// `troupe master`: decides for one job. Shows the job's progress on its standard error and the last screen on its
-// standard output; its exit status is the job's.
-#include "actors/system_config.hpp"
+// `troupe master`: decides for one job. Shows the job's progress on its standard error and the last screen on
+// its standard output; its exit status is the job's.
 #include "actors/master/master.hpp"
+#include "actors/system_config.hpp"
 #include "actors/worker/job_data.hpp"
+#include "base/log.hpp"
+#include "checkpoint/store.hpp"
 #include "cli/chaos_spec.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_file.hpp"
@@ -11,8 +13,6 @@
 #include "cli/screen.hpp"
 #include "cli/settings.hpp"
 #include "cli/terminal.hpp"
-#include "checkpoint/store.hpp"
-#include "base/log.hpp"
 #include "troupe/version.hpp"
 
 #include <caf/actor_system.hpp>
@@ -60,8 +60,8 @@ std::vector<FoundCheckpoint> checkpoints_of(const JobConfig& config) {
   for (const auto& entry : checkpoint::list(config.checkpoint.dir)) {
     if (found.empty())
       if (auto sound = checkpoint::verify(entry.path); !sound) {
-        std::fprintf(stderr, "troupe: checkpoint %s is damaged (%s); looking at the one before\n", entry.path.c_str(),
-                     sound.error().context.c_str());
+        std::fprintf(stderr, "troupe: checkpoint %s is damaged (%s); looking at the one before\n",
+                     entry.path.c_str(), sound.error().context.c_str());
         continue;
       }
     found.push_back({entry.key, entry.digest, entry.path, entry.best});
@@ -86,7 +86,8 @@ int cmd_master(const MasterOptions& options) {
   MasterStop stop;
   SignalThread signals([&](int, int) { stop.request("interrupted"); });
   std::signal(SIGPIPE, SIG_IGN);
-  UniqueFd log_fd{::open((paths.logs + "/master.log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)};
+  UniqueFd log_fd{
+    ::open((paths.logs + "/master.log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)};
   configure_log("master", LogLevel::info, log_fd ? log_fd.get() : STDERR_FILENO);
 
   auto data = read_job_data(*config);

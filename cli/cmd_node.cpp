@@ -1,6 +1,6 @@
 // `troupe node`: the agent of one host. Serves until the master stops it or is gone.
-#include "actors/system_config.hpp"
 #include "actors/node/node_actor.hpp"
+#include "actors/system_config.hpp"
 #include "cli/commands.hpp"
 #include "cli/process_setup.hpp"
 
@@ -30,7 +30,9 @@ int complain(const std::string& text, int status) {
 int cmd_node(const NodeOptions& options) {
   auto internal = internal_options(options.internal);
   if (!internal.contains("config"))
-    return complain("nodes of several hosts are not in this version; 'troupe run' starts the node of this host", exit_usage);
+    return complain(
+      "nodes of several hosts are not in this version; 'troupe run' starts the node of this host",
+      exit_usage);
   const int config_fd = std::atoi(internal["config"].c_str());
   auto config = read_config_fd(config_fd);
   if (!config)

@@ -1,6 +1,6 @@
-// `troupe run`: the whole job on this machine. Checks everything that can be checked before anything starts, then
-// watches two kinds of child, the master and the node, passes signals on, and cleans up whatever way it ends. Knows
-// nothing of training.
+// `troupe run`: the whole job on this machine. Checks everything that can be checked before anything starts,
+// then watches two kinds of child, the master and the node, passes signals on, and cleans up whatever way it
+// ends. Knows nothing of training.
 #include "actors/node/process.hpp"
 #include "actors/trainer/module.hpp"
 #include "cli/chaos_spec.hpp"
@@ -42,7 +42,8 @@ int reap(const Process& process) {
 
 bool ended(const Process& process, Duration within) {
   pollfd fd{process.pidfd.get(), POLLIN, 0};
-  return ::poll(&fd, 1, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(within).count())) == 1;
+  return ::poll(&fd, 1,
+                static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(within).count())) == 1;
 }
 
 // Ask, wait, kill, reap.
@@ -57,7 +58,8 @@ void finish(Process& process, int ask, Duration grace) {
 class Launcher {
 public:
   Launcher(const JobConfig& config, const RunOptions& options, std::string job_file)
-    : config_(config), options_(options), job_file_(std::move(job_file)), wake_(::eventfd(0, EFD_CLOEXEC)) {}
+      : config_(config), options_(options), job_file_(std::move(job_file)), wake_(::eventfd(0, EFD_CLOEXEC)) {
+  }
 
   int run(int config_fd);
   /// From the signal thread.
@@ -87,7 +89,8 @@ result<Process> Launcher::start_master(int config_fd, UniqueFd& ready) {
   UniqueFd write_end{ends[1]};
   SpawnSpec spec;
   spec.program = own_program();
-  spec.arguments = {"master", job_file_, "--internal", fmt::format("config={}", config_fd),
+  spec.arguments = {"master",     job_file_,
+                    "--internal", fmt::format("config={}", config_fd),
                     "--internal", fmt::format("ready={}", write_end.get()),
                     "--internal", fmt::format("quiet={}", options_.quiet ? 1 : 0)};
   if (!options_.compare.empty()) {
@@ -109,8 +112,13 @@ result<Process> Launcher::start_node(int config_fd, int port) {
   UniqueFd log{::open((paths.logs + "/node.log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)};
   SpawnSpec spec;
   spec.program = own_program();
-  spec.arguments = {"node", "--master", fmt::format("127.0.0.1:{}", port), "--slots", std::to_string(config_.workers.max),
-                    "--internal", fmt::format("config={}", config_fd)};
+  spec.arguments = {"node",
+                    "--master",
+                    fmt::format("127.0.0.1:{}", port),
+                    "--slots",
+                    std::to_string(config_.workers.max),
+                    "--internal",
+                    fmt::format("config={}", config_fd)};
   spec.inherit = {config_fd};
   spec.output = log.get();
   return spawn(spec, SIGTERM);
@@ -185,14 +193,19 @@ int Launcher::run(int config_fd) {
   if (node_here)
     finish(*node, SIGTERM, config_.limits.stop + std::chrono::seconds(2));
   if (status > 128)
-    return complain(fmt::format("the master was killed by signal {}; the same command with --resume goes on from the "
-                                "newest checkpoint", status - 128),
-                    asked > 0 ? exit_interrupted : exit_failed);
+    return complain(
+      fmt::format("the master was killed by signal {}; the same command with --resume goes on from the "
+                  "newest checkpoint",
+                  status - 128),
+      asked > 0 ? exit_interrupted : exit_failed);
   return status;
 }
 
 StartMode start_mode(const RunOptions& o) {
-  return o.resume ? StartMode::resume : o.fresh ? StartMode::fresh : o.resume_if_any ? StartMode::resume_if_any : StartMode::normal;
+  return o.resume          ? StartMode::resume
+         : o.fresh         ? StartMode::fresh
+         : o.resume_if_any ? StartMode::resume_if_any
+                           : StartMode::normal;
 }
 
 } // namespace

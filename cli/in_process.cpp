@@ -25,7 +25,8 @@ int complain(const std::string& text, int status) {
   return status;
 }
 
-RunReport report_of(const JobConfig& config, const InProcessResult& ran, std::uint64_t total_steps, Duration wall) {
+RunReport report_of(const JobConfig& config, const InProcessResult& ran, std::uint64_t total_steps,
+                    Duration wall) {
   RunReport r;
   r.job = config.job.name;
   r.seed = config.job.seed;
@@ -48,18 +49,18 @@ RunReport report_of(const JobConfig& config, const InProcessResult& ran, std::ui
   r.config = config_values(config);
   r.host = this_host();
   switch (ran.end.kind) {
-    case EngineEnd::Kind::finished:
-      r.result = "done";
-      r.model_digest = fmt::format("{:016x}", ran.end.model_digest);
-      break;
-    case EngineEnd::Kind::stopped:
-      r.result = "interrupted";
-      r.cause = ran.end.cause;
-      break;
-    case EngineEnd::Kind::failed:
-      r.result = "failed";
-      r.cause = ran.end.failure.what;
-      break;
+  case EngineEnd::Kind::finished:
+    r.result = "done";
+    r.model_digest = fmt::format("{:016x}", ran.end.model_digest);
+    break;
+  case EngineEnd::Kind::stopped:
+    r.result = "interrupted";
+    r.cause = ran.end.cause;
+    break;
+  case EngineEnd::Kind::failed:
+    r.result = "failed";
+    r.cause = ran.end.failure.what;
+    break;
   }
   return r;
 }

@@ -1,4 +1,5 @@
-// `troupe run --in-process`: all virtual workers in this process, on this thread, without time-outs; for a debugger.
+// `troupe run --in-process`: all virtual workers in this process, on this thread, without time-outs; for a
+// debugger.
 #pragma once
 
 #include "cli/job_file.hpp"
@@ -6,8 +7,8 @@
 
 namespace troupe {
 
-/// Trains, prints the last screen, writes the report if one is wanted. Leaves nothing in job.dir. Returns the exit
-/// status. Chaos is refused: nothing may die here.
+/// Trains, prints the last screen, writes the report if one is wanted. Leaves nothing in job.dir. Returns the
+/// exit status. Chaos is refused: nothing may die here.
 int run_job_in_process(const JobFile& job, const RunOptions& options);
 
 } // namespace troupe

@@ -49,7 +49,8 @@ result<bool> prepare_job_dir(const JobConfig& config, StartMode mode) {
     return fail(Errc::invalid, fmt::format("the job in {} is running; 'troupe stop' ends it", paths.dir));
   if (fs::exists(paths.finished, error)) {
     if (mode == StartMode::resume)
-      return fail(Errc::invalid, fmt::format("the run in {} is finished; leave out --resume to start a new one", paths.dir));
+      return fail(Errc::invalid,
+                  fmt::format("the run in {} is finished; leave out --resume to start a new one", paths.dir));
     TROUPE_TRY(move_aside(paths.dir));
   }
   const bool begun = fs::exists(paths.journal, error);
@@ -59,16 +60,19 @@ result<bool> prepare_job_dir(const JobConfig& config, StartMode mode) {
     TROUPE_TRY(move_aside(config.checkpoint.dir));
   } else if (begun || saved) {
     if (mode == StartMode::normal)
-      return fail(Errc::invalid,
-                  fmt::format("{} {}: --resume goes on with it, --fresh moves it aside, --resume-if-any takes either",
-                              begun ? paths.dir : config.checkpoint.dir,
-                              begun ? "holds an unfinished run" : "holds checkpoints of another run"));
+      return fail(
+        Errc::invalid,
+        fmt::format("{} {}: --resume goes on with it, --fresh moves it aside, --resume-if-any takes either",
+                    begun ? paths.dir : config.checkpoint.dir,
+                    begun ? "holds an unfinished run" : "holds checkpoints of another run"));
     const auto before = read_file(paths.fingerprint, 64);
     if (before && *before != hex64(config.hash) + "\n")
       return fail(Errc::invalid, "the job file changed in a key that may not change on --resume (see "
                                  "docs/configuration.md); set it back, or start with --fresh");
   } else if (mode == StartMode::resume) {
-    return fail(Errc::invalid, fmt::format("nothing to resume in {}; leave out --resume, or use --resume-if-any", paths.dir));
+    return fail(
+      Errc::invalid,
+      fmt::format("nothing to resume in {}; leave out --resume, or use --resume-if-any", paths.dir));
   }
   TROUPE_TRY(make_dirs(paths, config.checkpoint.dir));
   TROUPE_TRY(write_file_atomically(paths.fingerprint, hex64(config.hash) + "\n"));

@@ -8,9 +8,9 @@ namespace troupe {
 
 enum class StartMode : std::uint8_t { normal, resume, resume_if_any, fresh };
 
-/// Makes job.dir ready: a finished run's directory is moved aside (DIR.1, DIR.2, …), an unfinished one or an existing
-/// checkpoint is an error unless `mode` says what to do with it. Errc::invalid says which options there are.
-/// Returns true when an earlier run goes on.
+/// Makes job.dir ready: a finished run's directory is moved aside (DIR.1, DIR.2, …), an unfinished one or an
+/// existing checkpoint is an error unless `mode` says what to do with it. Errc::invalid says which options
+/// there are. Returns true when an earlier run goes on.
 result<bool> prepare_job_dir(const JobConfig& config, StartMode mode);
 
 /// Removes what only a running job needs.

@@ -34,7 +34,7 @@ result<UniqueFd> config_memfd(const JobConfig& config) {
 }
 
 result<JobConfig> read_config_fd(int fd) {
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size <= 0 || info.st_size > (4 << 20))
     return fail(Errc::invalid, "no job configuration on the descriptor given");
   Bytes bytes(static_cast<std::size_t>(info.st_size));
@@ -61,13 +61,14 @@ result<std::string> worker_program() {
   for (const auto& place : {here / "troupe-worker", here / "../libexec/troupe/troupe-worker"})
     if (std::error_code error; fs::exists(place, error))
       return fs::weakly_canonical(place).string();
-  return fail(Errc::invalid, "troupe-worker is neither beside troupe nor in ../libexec/troupe: build or install again");
+  return fail(Errc::invalid,
+              "troupe-worker is neither beside troupe nor in ../libexec/troupe: build or install again");
 }
 
 JobPaths::JobPaths(const std::string& d)
-  : dir(d), journal(d + "/journal/journal.log"), events(d + "/events.log"), metrics(d + "/metrics.jsonl"),
-    logs(d + "/logs"), run(d + "/run"), endpoint(d + "/run/master"), finished(d + "/finished"),
-    fingerprint(d + "/job.hash") {}
+    : dir(d), journal(d + "/journal/journal.log"), events(d + "/events.log"), metrics(d + "/metrics.jsonl"),
+      logs(d + "/logs"), run(d + "/run"), endpoint(d + "/run/master"), finished(d + "/finished"),
+      fingerprint(d + "/job.hash") {}
 
 result<void> write_endpoint(const JobPaths& paths, const Endpoint& endpoint) {
   return write_file_atomically(paths.endpoint, fmt::format("{} {}\n", endpoint.port, endpoint.pid));
@@ -91,7 +92,7 @@ bool master_runs(const JobPaths& paths) {
 }
 
 SignalThread::SignalThread(std::function<void(int, int)> on_signal)
-  : on_signal_(std::move(on_signal)), stop_(::eventfd(0, EFD_CLOEXEC)) {
+    : on_signal_(std::move(on_signal)), stop_(::eventfd(0, EFD_CLOEXEC)) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);

@@ -1,5 +1,5 @@
-// What the processes of one job share on the command line's side: finding the worker program, handing a checked
-// configuration to a child without writing it anywhere, files under job.dir, and signals as events.
+// What the processes of one job share on the command line's side: finding the worker program, handing a
+// checked configuration to a child without writing it anywhere, files under job.dir, and signals as events.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -39,11 +39,12 @@ struct Endpoint {
 };
 result<void> write_endpoint(const JobPaths& paths, const Endpoint& endpoint);
 result<Endpoint> read_endpoint(const JobPaths& paths);
-/// Whether a master has this job's journal open. A pid alone would not tell: it may be a zombie, or another process.
+/// Whether a master has this job's journal open. A pid alone would not tell: it may be a zombie, or another
+/// process.
 bool master_runs(const JobPaths& paths);
 
-/// Calls `on_signal(number, count)` on a thread of its own for SIGINT, SIGTERM and SIGHUP. Make it before any other
-/// thread of the process, so that all of them block these signals.
+/// Calls `on_signal(number, count)` on a thread of its own for SIGINT, SIGTERM and SIGHUP. Make it before any
+/// other thread of the process, so that all of them block these signals.
 class SignalThread {
 public:
   explicit SignalThread(std::function<void(int signal, int count)> on_signal);

@@ -1,10 +1,10 @@
-// A worker process: started by its node with descriptors and numbers, never by hand. Small on purpose, since how fast
-// it starts is part of how fast a job recovers. Three threads matter: the trainer's (the engine), CAF's (the worker
-// actor), and the life-lock's.
-#include "actors/system_config.hpp"
-#include "actors/codec.hpp"
+// A worker process: started by its node with descriptors and numbers, never by hand. Small on purpose, since
+// how fast it starts is part of how fast a job recovers. Three threads matter: the trainer's (the engine),
+// CAF's (the worker actor), and the life-lock's.
 #include "actors/atoms.hpp"
+#include "actors/codec.hpp"
 #include "actors/message.hpp"
+#include "actors/system_config.hpp"
 #include "actors/worker/module_actors.hpp"
 #include "actors/worker/worker_actor.hpp"
 #include "actors/worker/worker_process.hpp"
@@ -42,7 +42,7 @@ result<std::map<std::string, std::uint64_t>> read_arguments(int argc, char** arg
 }
 
 result<JobConfig> read_config(int fd) {
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size <= 0 || info.st_size > (4 << 20))
     return fail(Errc::invalid, "no job configuration on the descriptor given");
   Bytes bytes(static_cast<std::size_t>(info.st_size));
@@ -63,8 +63,8 @@ int run_worker(int argc, char** argv) {
     std::fprintf(stderr, "troupe-worker: %s\n", config.error().context.c_str());
     return 2;
   }
-  const WorkerKey me{NodeId{static_cast<std::uint32_t>(a["--node"])}, SlotId{static_cast<std::uint32_t>(a["--slot"])},
-                     Incarnation{a["--incarnation"]}};
+  const WorkerKey me{NodeId{static_cast<std::uint32_t>(a["--node"])},
+                     SlotId{static_cast<std::uint32_t>(a["--slot"])}, Incarnation{a["--incarnation"]}};
   configure_log("worker-" + std::to_string(me.slot.value), LogLevel::info, 2);
 
   ActorSink sink;
@@ -94,7 +94,8 @@ int run_worker(int argc, char** argv) {
     caf::anon_send_exit(worker, caf::exit_reason::user_shutdown);
   });
   // Connecting goes on while the trainer builds.
-  auto node = system.middleman().remote_actor<caf::actor>("127.0.0.1", static_cast<std::uint16_t>(a["--port"]));
+  auto node =
+    system.middleman().remote_actor<caf::actor>("127.0.0.1", static_cast<std::uint16_t>(a["--port"]));
   if (node)
     caf::anon_send(worker, *node);
   else

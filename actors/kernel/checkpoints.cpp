@@ -32,7 +32,7 @@ struct CheckpointsKernel::Turn {
   // --- Events
   void take(const Started& event) {
     if (event.term != s.term)
-      s.listed = false;
+      s.listed = s.stopping = s.ended = false;
     s.term = event.term;
     s.order.term = event.term;
     if (s.started_at == Time{})

@@ -26,6 +26,7 @@ struct FaultsKernel::Turn {
   static bool is_random(const Fault& f) { return f.spec.every > Duration::zero(); }
 
   void take(const Started& event) {
+    s.ended = s.ended && event.term == s.term;
     s.term = event.term;
     for (Fault& f : s.faults)
       f.next = {};

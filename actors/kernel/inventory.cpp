@@ -117,7 +117,10 @@ ResumePoint find_resume_point(const ResumeQuestion& q) {
       ResumeQuestion again = q;
       again.limited = true;
       again.ceiling = key.step;
-      return find_resume_point(again);
+      ResumePoint found = find_resume_point(again);
+      if (found.conflict == Step{})
+        found.conflict = key.step;
+      return found;
     }
     for (const Copy& c : same)
       if (c.rank == 2)

@@ -18,6 +18,7 @@ struct ResumePoint {
   PieceKey key;                ///< (0, 0): as built
   std::vector<Source> sources; ///< live slots, then slots of dead workers, then checkpoints
   std::string note;            ///< why it is not the newest version there is; empty: it is
+  Step conflict;               ///< oldest version whose holders were found to differ; 0: none
 };
 
 struct ResumeQuestion {

@@ -40,6 +40,13 @@ MembershipTurn::Slot* MembershipTurn::find(const WorkerKey& worker) {
 }
 
 void MembershipTurn::take(const Started& event) {
+  if (event.term != state.term) {
+    for (Node& node : state.nodes)
+      node.sequence = 0; // not heard in this term
+    // Who starts a stopped or failed job again wants it to go on.
+    state.stopping = state.failed = state.stopped = false;
+    state.why.clear();
+  }
   state.term = event.term;
   if (state.target == 0)
     state.target = settings.start;
@@ -68,7 +75,7 @@ void MembershipTurn::take(const NodeReport& report) {
     return;
   } else if (report.agent != node->agent) {
     node->agent = report.agent;
-    agent_replaced(*node);
+    agent_replaced(*node, node->sequence == 0);
   }
   watch(node->node).heard = now;
   node->sequence = report.sequence;
@@ -92,10 +99,14 @@ void MembershipTurn::take(const NodeReport& report) {
       apply(*node, node->slots[fact.slot.value], fact);
 }
 
-/// A new agent has no children: what it does not itself report as living is gone with the old one.
-void MembershipTurn::agent_replaced(Node& node) {
-  for (Slot& slot : node.slots)
+/// A new agent has no children: what it does not itself report as living is gone with the old one. When the master is
+/// new as well, the run before was ended as a whole: nobody is charged for that.
+void MembershipTurn::agent_replaced(Node& node, bool with_master) {
+  for (Slot& slot : node.slots) {
     slot.row.holdings.clear();
+    if (with_master && slot.row.phase != WorkerPhase::empty && slot.row.phase != WorkerPhase::exited)
+      slot.charged = true;
+  }
   roster_changed = true;
 }
 
@@ -112,6 +123,7 @@ void MembershipTurn::apply(Node& node, Slot& slot, const SlotFact& fact) {
       row.phase = WorkerPhase::exited;
       row.confirmed = true;
       row.dead = true;
+      row.failure = failure;
       life_ended(slot, failure);
     }
   } else {

@@ -32,7 +32,7 @@ struct MembershipTurn {
 
   // Facts.
   void apply(Node& node, Slot& slot, const SlotFact& fact);
-  void agent_replaced(Node& node);
+  void agent_replaced(Node& node, bool with_master);
   void life_ended(Slot& slot, Failure failure);
   void charge(Slot& slot, const Failure& failure);
   void fail(std::string cause, const Failure& first, WorkerKey worker, std::string reason);

@@ -34,7 +34,7 @@ std::vector<RecoveryKernel::Action> RecoveryKernel::on(const Event& event, Time 
 
 void RecoveryTurn::take(const Started& event) {
   if (event.term != state.term)
-    state.listed = false;
+    state.listed = state.ended = false;
   const bool first = state.term == Term{};
   state.term = event.term;
   restate();
@@ -165,18 +165,22 @@ void RecoveryTurn::take(const DigestMismatch& event) {
   // Every member reports it, and it ends its generation: once for each.
   if (event.generation <= state.mismatch.generation || event.generation > state.planned.generation)
     return;
-  state.mismatch = {event.step, event.generation};
   state.ceiling = state.limited ? std::min(state.ceiling, event.step) : event.step;
   state.limited = true;
   // If it was told late, what runs now was made of it.
   request_drain(fmt::format("digests of version {} differ", event.step.value));
+  count_mismatch(event.generation, event.step);
+}
+
+void RecoveryTurn::count_mismatch(Generation generation, Step step) {
+  state.mismatch = {step, generation};
   const KernelBudget& budget = settings.budgets.corrupt_data;
   std::erase_if(state.mismatches, [&](Time t) { return now - t > budget.window; });
   state.mismatches.push_back(now);
   if (state.mismatches.size() > budget.restarts)
     fail(fmt::format("digests of members differed {} times within {:g}s, {} are allowed; last at version {}",
                      state.mismatches.size(), std::chrono::duration<double>(budget.window).count(), budget.restarts,
-                     event.step.value));
+                     step.value));
 }
 
 void RecoveryTurn::take(const Pause& event) {

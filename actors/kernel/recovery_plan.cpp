@@ -159,6 +159,10 @@ std::string RecoveryTurn::make_plan(const Decision& decision) {
 
   ResumePoint point = find_resume_point({state.roster, state.checkpoints, state.lineage, !decision.from_checkpoint,
                                          state.limited, state.ceiling});
+  if (point.conflict > Step{} && state.ended_generation > state.mismatch.generation)
+    count_mismatch(state.ended_generation, point.conflict); // the members' own word, if it comes, is known then
+  if (state.ended)
+    return "the job failed";
   Plan plan;
   plan.generation = state.newest.next();
   plan.previous = state.ended_generation;

@@ -40,6 +40,7 @@ struct RecoveryTurn {
   void fill(Plan& plan, const std::vector<const RosterRow*>& rows) const;
   void watch_size();
   void fail(std::string cause);
+  void count_mismatch(Generation generation, Step step);
 
   ClusterView view() const;
   WorkerView view_of(const RosterRow& row) const;

@@ -103,6 +103,8 @@ struct RendezvousKernel::Turn {
 
   // Events.
   void take(const Started& event) {
+    if (event.term != s.term && s.phase == Phase::ended) // a stopped job is to go on
+      enter(s.plan.generation.value > 0 ? Phase::draining : Phase::planning);
     s.term = event.term;
     if (s.since == Time{})
       s.since = now;

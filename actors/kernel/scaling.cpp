@@ -12,6 +12,7 @@ struct Turn {
   std::vector<ScalingKernel::Action> out;
 
   void take(const Started&) {
+    s.ended = false;
     if (s.target == 0) {
       s.target = settings.start;
       s.reason = "workers.start";

@@ -18,7 +18,8 @@ void look(Self self) {
   st.metrics->write_before(history.rows_final_before());
 }
 
-// What did not come through a kernel but belongs to the story goes into the journal as a note, for later lives.
+// What did not come through a kernel but belongs to the story goes into the journal as a note, for later
+// lives.
 template <class Schema, class T>
 void keep(Self self, const char* kind, const T& statement) {
   Append append;
@@ -48,7 +49,8 @@ caf::behavior console_actor(Self self, MasterWiring* wiring, const ConsoleOutlet
   st.settings = settings;
   st.history = std::make_unique<History>(wiring->config, settings->total_steps);
   st.metrics = std::make_unique<MetricsFile>(settings->metrics_path);
-  self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "console.error", "{}", caf::to_string(e)); });
+  self->set_error_handler(
+    [](caf::error& e) { log(LogLevel::warn, "console.error", "{}", caf::to_string(e)); });
   self->request(wiring->directory.find(role::journal), wiring->config.limits.request, Follow{})
     .await(
       [self](const Records& past) {
@@ -88,9 +90,11 @@ caf::behavior console_actor(Self self, MasterWiring* wiring, const ConsoleOutlet
     },
     [self](NodesGone) {
       // Records that are still on their way from the journal come first.
-      self->request(self->state.wiring->directory.find(role::journal), self->state.wiring->config.limits.request,
-                    RecordsOf{"-"})
-        .then([self](const Records&) { tell_outcome(self); }, [self](const caf::error&) { tell_outcome(self); });
+      self
+        ->request(self->state.wiring->directory.find(role::journal),
+                  self->state.wiring->config.limits.request, RecordsOf{"-"})
+        .then([self](const Records&) { tell_outcome(self); },
+              [self](const caf::error&) { tell_outcome(self); });
     },
   };
 }

@@ -1,5 +1,6 @@
-// Watches the journal and tells people: folds every record into the History, keeps metrics.jsonl, redraws the progress
-// line, answers `status`, and says how the job ended. Decides nothing; a new life reads the event log again.
+// Watches the journal and tells people: folds every record into the History, keeps metrics.jsonl, redraws the
+// progress line, answers `status`, and says how the job ended. Decides nothing; a new life reads the event
+// log again.
 #pragma once
 
 #include "actors/master/gate.hpp"
@@ -20,7 +21,7 @@ public:
 };
 
 struct ConsoleOutlets {
-  RunDisplay* display = nullptr;      ///< outlives the actor
+  RunDisplay* display = nullptr; ///< outlives the actor
   std::uint64_t total_steps = 0;
   std::string metrics_path;
   std::promise<RunReport>* outcome = nullptr;

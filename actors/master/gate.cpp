@@ -18,7 +18,8 @@ using Reply = Message<schema::ControlReply>;
 
 constexpr std::uint32_t max_nodes = 1 << 16;
 
-// --- nodes ----------------------------------------------------------------------------------------------------------
+// --- nodes
+// ----------------------------------------------------------------------------------------------------------
 
 GateState::Node* node_of(GateState& st, NodeId id) {
   const auto i = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.id == id; });
@@ -44,11 +45,12 @@ NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr
   NodeWelcome welcome;
   welcome.term = st.wiring->term;
   if (hello.version != TROUPE_VERSION) {
-    welcome.refusal = fmt::format("this node runs version {}, the master {}: install one on both", hello.version,
-                                  TROUPE_VERSION);
+    welcome.refusal = fmt::format("this node runs version {}, the master {}: install one on both",
+                                  hello.version, TROUPE_VERSION);
     return welcome;
   }
-  auto node = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.agent == hello.agent; });
+  auto node =
+    std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.agent == hello.agent; });
   if (node == st.nodes.end() && !hello.known.empty()) // it was here before this life of the door
     if (const auto id = hello.known.front(); id.value < max_nodes) {
       while (st.nodes.size() <= id.value)
@@ -57,9 +59,11 @@ NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr
         node = st.nodes.begin() + id.value;
     }
   if (node == st.nodes.end()) // a new process in the place of one that is gone
-    node = std::find_if(st.nodes.begin(), st.nodes.end(), [&](const auto& n) { return n.host == hello.host && !n.actor; });
+    node = std::find_if(st.nodes.begin(), st.nodes.end(),
+                        [&](const auto& n) { return n.host == hello.host && !n.actor; });
   if (node == st.nodes.end()) {
-    st.nodes.push_back({NodeId{static_cast<std::uint32_t>(st.nodes.size())}, hello.agent, hello.host, {}, {}});
+    st.nodes.push_back(
+      {NodeId{static_cast<std::uint32_t>(st.nodes.size())}, hello.agent, hello.host, {}, {}});
     node = st.nodes.end() - 1;
   }
   node->agent = hello.agent;
@@ -82,13 +86,15 @@ void node_down(Self self, const caf::down_msg& down) {
       node.actor = nullptr;
       tell_kernels(st.wiring->directory, NodeLost{node.id, node.agent, "its process is gone"});
     }
-  const bool left = std::any_of(st.nodes.begin(), st.nodes.end(), [](const auto& n) { return bool(n.actor); });
+  const bool left =
+    std::any_of(st.nodes.begin(), st.nodes.end(), [](const auto& n) { return bool(n.actor); });
   if (st.stopped && !left)
     if (auto console = st.wiring->directory.find(role::console))
       self->send(console, NodesGone{});
 }
 
-// --- actions --------------------------------------------------------------------------------------------------------
+// --- actions
+// --------------------------------------------------------------------------------------------------------
 
 void answer(std::vector<GateState::Asker>& askers, std::uint64_t request, bool ok, const std::string& text) {
   for (auto i = askers.begin(); i != askers.end();)
@@ -123,7 +129,9 @@ struct Carry {
     self->state.faults = armed;
     to_all<schema::ArmedFaults>(self, armed);
   }
-  void operator()(const FireFault& verdict) const { to_node<schema::FireFault>(self, verdict.worker.node, verdict); }
+  void operator()(const FireFault& verdict) const {
+    to_node<schema::FireFault>(self, verdict.worker.node, verdict);
+  }
   void operator()(const KillWorker& kill) const { to_node<schema::KillWorker>(self, kill.worker.node, kill); }
   void operator()(const DeleteCheckpoint& order) const {
     if (!self->state.nodes.empty())
@@ -133,7 +141,8 @@ struct Carry {
     auto& st = self->state;
     st.stopped = true;
     to_all<schema::StopNode>(self, StopNode{st.wiring->term, stopped.reason});
-    const bool left = std::any_of(st.nodes.begin(), st.nodes.end(), [](const auto& n) { return bool(n.actor); });
+    const bool left =
+      std::any_of(st.nodes.begin(), st.nodes.end(), [](const auto& n) { return bool(n.actor); });
     if (auto console = st.wiring->directory.find(role::console); console && !left)
       self->send(console, NodesGone{});
   }
@@ -143,14 +152,16 @@ struct Carry {
   }
 };
 
-// --- control --------------------------------------------------------------------------------------------------------
+// --- control
+// --------------------------------------------------------------------------------------------------------
 
 result<std::uint32_t> number(const ControlRequest& request, std::size_t index) {
   std::uint32_t value = 0;
   if (index >= request.arguments.size())
     return fail(Errc::invalid, request.command + " needs a number");
   const auto& text = request.arguments[index];
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ptr != text.data() + text.size() || text.empty())
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ptr != text.data() + text.size() ||
+      text.empty())
     return fail(Errc::invalid, fmt::format("{} needs a number, got '{}'", request.command, text));
   return value;
 }
@@ -158,7 +169,9 @@ result<std::uint32_t> number(const ControlRequest& request, std::size_t index) {
 void control(Self self, const ControlRequest& request, caf::response_promise promise) {
   auto& st = self->state;
   auto& directory = st.wiring->directory;
-  auto reply = [&](bool ok, std::string text) { promise.deliver(Reply::from(ControlReply{ok, std::move(text), {}})); };
+  auto reply = [&](bool ok, std::string text) {
+    promise.deliver(Reply::from(ControlReply{ok, std::move(text), {}}));
+  };
   const auto& command = request.command;
   if (command == "status") {
     auto console = directory.find(role::console);
@@ -194,8 +207,10 @@ void control(Self self, const ControlRequest& request, caf::response_promise pro
       return reply(true, fmt::format("killed the master's actor {}", request.arguments[1]));
     }
     if (request.arguments.size() != 2 || request.arguments[0] != "worker")
-      return reply(false, "this version can kill a worker or an actor of the master: troupe kill worker RANK, troupe kill "
-                          "actor NAME");
+      return reply(
+        false,
+        "this version can kill a worker or an actor of the master: troupe kill worker RANK, troupe kill "
+        "actor NAME");
     auto rank = number(request, 1);
     if (!rank)
       return reply(false, rank.error().context);

@@ -1,6 +1,6 @@
-// The master's door: the one published actor. Checks everything that comes in and hands it to the kernels; carries the
-// kernels' external actions to nodes and askers. Remembers the newest statement of each kind, so that a node that
-// (re)connects gets all of them. Decides nothing.
+// The master's door: the one published actor. Checks everything that comes in and hands it to the kernels;
+// carries the kernels' external actions to nodes and askers. Remembers the newest statement of each kind, so
+// that a node that (re)connects gets all of them. Decides nothing.
 #pragma once
 
 #include "actors/master/kernel_shell.hpp"
@@ -43,7 +43,7 @@ struct GateState {
   };
   MasterWiring* wiring = nullptr;
   const GateSettings* settings = nullptr;
-  std::vector<Node> nodes;            ///< by id
+  std::vector<Node> nodes; ///< by id
   std::optional<GenerationOrder> generation;
   std::optional<SaveOrder> save;
   std::optional<ArmedFaults> faults;
@@ -53,7 +53,8 @@ struct GateState {
   bool stopped = false;
 };
 
-caf::behavior gate_actor(caf::stateful_actor<GateState>* self, MasterWiring* wiring, const GateSettings* settings);
+caf::behavior gate_actor(caf::stateful_actor<GateState>* self, MasterWiring* wiring,
+                         const GateSettings* settings);
 
 } // namespace troupe
 

@@ -1,6 +1,6 @@
-// The story of a run, folded from its records: what failed and how long each recovery took phase by phase, who is
-// there, how far it is, where the worker-seconds went. Pure: the same records give the same report, live, after a
-// restart of the console, and from an event log. One thread.
+// The story of a run, folded from its records: what failed and how long each recovery took phase by phase,
+// who is there, how far it is, where the worker-seconds went. Pure: the same records give the same report,
+// live, after a restart of the console, and from an event log. One thread.
 #pragma once
 
 #include "actors/journal_types.hpp"
@@ -53,7 +53,7 @@ public:
   /// What happened since the last call.
   std::vector<RunEvent> take_events();
 
-  bool ended() const { return stopped_; }               ///< AllStopped was said
+  bool ended() const { return stopped_; } ///< AllStopped was said
   bool finished() const { return finished_; }
   Step rows_final_before() const { return rows_final_; }
   std::optional<std::pair<Generation, Step>> take_void(); ///< rows that became void since the last call
@@ -84,13 +84,13 @@ public:
   void action(ShardsKernel*, const JournalRecord&, const EpochsDone& epochs) { epochs_ = epochs.done; }
 
 private:
-  struct Open {              ///< a failure on its way to recovery
-    std::size_t row = 0;     ///< in failures_
-    Time killed{};           ///< epoch: not known
-    Step step;               ///< it was in
+  struct Open {          ///< a failure on its way to recovery
+    std::size_t row = 0; ///< in failures_
+    Time killed{};       ///< epoch: not known
+    Step step;           ///< it was in
     bool member = false;
   };
-  struct Seen {              ///< milestones of one survivor of one change of generation
+  struct Seen { ///< milestones of one survivor of one change of generation
     WorkerKey worker;
     Generation generation;
     Milestones times;
@@ -113,12 +113,15 @@ private:
   std::uint64_t global_batch_;
   std::int64_t started_ns_ = 0;
   Term term_;
-  Plan plan_;                                  ///< newest announced
+  Plan plan_; ///< newest announced
   bool formed_ = false;
-  bool timed_ = true;                          ///< milestones of plan_ are taken
+  bool timed_ = true; ///< milestones of plan_ are taken
   std::map<WorkerKey, SlotFact> facts_;
   std::map<std::uint32_t, std::string> hosts_;
-  struct Heartbeat { Time at{}; Step step; };
+  struct Heartbeat {
+    Time at{};
+    Step step;
+  };
   std::map<WorkerKey, Heartbeat> heard_;
   std::vector<Seen> seen_;
   std::vector<Open> open_;
@@ -128,7 +131,7 @@ private:
   std::vector<FaultRow> faults_;
   std::vector<CheckpointRow> checkpoints_;
   std::vector<std::string> modes_;
-  std::map<WorkerKey, SpentTimes> lives_;     ///< where their seconds went
+  std::map<WorkerKey, SpentTimes> lives_; ///< where their seconds went
   std::map<std::string, double> metrics_;
   std::map<std::uint64_t, std::uint64_t> counts_;
   std::vector<RunEvent> events_;
@@ -145,7 +148,7 @@ private:
   bool finished_ = false;
   bool stopped_ = false;
   std::uint64_t digest_ = 0;
-  std::string result_;                         ///< empty: still running
+  std::string result_; ///< empty: still running
   std::string cause_;
   std::vector<std::string> details_;
 };

@@ -48,8 +48,8 @@ std::vector<JournalRecord> shortened(std::vector<JournalRecord> records) {
     if (r.kind == RecordKind::settings)
       return r.sequence < settings;
     const auto snapshot = newest.find(r.kernel);
-    return (r.kind == RecordKind::event || r.kind == RecordKind::snapshot) && snapshot != newest.end()
-           && r.sequence < snapshot->second;
+    return (r.kind == RecordKind::event || r.kind == RecordKind::snapshot) && snapshot != newest.end() &&
+           r.sequence < snapshot->second;
   });
   return records;
 }
@@ -80,7 +80,8 @@ JournalState::~JournalState() {
 
 caf::behavior journal_actor(Self self, MasterWiring* wiring, const JournalPaths* paths) {
   auto& st = self->state;
-  self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "journal.error", "{}", caf::to_string(e)); });
+  self->set_error_handler(
+    [](caf::error& e) { log(LogLevel::warn, "journal.error", "{}", caf::to_string(e)); });
   auto journal = JournalFile::open(paths->journal);
   auto give_up = [self](const Error& error) -> caf::behavior {
     check(self, tl::make_unexpected(error));

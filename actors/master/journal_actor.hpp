@@ -1,8 +1,10 @@
-// The journal of all decisions as an actor of its own thread: the one place that gives out sequence numbers and touches
-// the files. First child of the master supervisor, so its death restarts everybody who wrote into it.
+// The journal of all decisions as an actor of its own thread: the one place that gives out sequence numbers
+// and touches the files. First child of the master supervisor, so its death restarts everybody who wrote into
+// it.
 //
 // Invariants
-//  - Records are in the order in which they arrived; the event log holds all of them, the journal those that are not
+//  - Records are in the order in which they arrived; the event log holds all of them, the journal those that
+//  are not
 //    transient.
 //  - Committed is sent only after everything that arrived before its Append is durable.
 //  - Errors of the disk end the actor: a master that cannot write may not decide.
@@ -45,7 +47,7 @@ struct Follow {};
 
 struct JournalState {
   static inline const char* name = "troupe.journal";
-  ~JournalState();           ///< what is buffered reaches the files
+  ~JournalState(); ///< what is buffered reaches the files
   std::optional<JournalFile> journal;
   std::optional<JournalFile> events;
   caf::actor follower;
@@ -59,7 +61,8 @@ struct JournalPaths {
   std::string events; ///< empty: no event log
 };
 
-caf::behavior journal_actor(caf::stateful_actor<JournalState>* self, MasterWiring* wiring, const JournalPaths* paths);
+caf::behavior journal_actor(caf::stateful_actor<JournalState>* self, MasterWiring* wiring,
+                            const JournalPaths* paths);
 
 } // namespace troupe
 

@@ -1,11 +1,13 @@
-// The one shell around every kernel: turns messages into events, calls the kernel, journals, and carries out the
-// actions. Knows nothing of what is decided.
+// The one shell around every kernel: turns messages into events, calls the kernel, journals, and carries out
+// the actions. Knows nothing of what is decided.
 //
 // Invariants
-//  - The record of an event reaches the journal before any action of it reaches another kernel, so the journal's order
+//  - The record of an event reaches the journal before any action of it reaches another kernel, so the
+//  journal's order
 //    is a causal one.
 //  - An external action leaves after its record is durable; an urgent one (a drain) at once.
-//  - A new life replays the kernel's own records before it takes any event, then gets Started, then tells its peers.
+//  - A new life replays the kernel's own records before it takes any event, then gets Started, then tells its
+//  peers.
 #pragma once
 
 #include "actors/atoms.hpp"
@@ -31,8 +33,8 @@ struct For {
 
 /// An action that nodes or askers have to see; carried out by the gate. In-process only.
 struct External {
-  std::variant<SlotsOrder, GenerationOrder, SaveOrder, ArmedFaults, FireFault, KillWorker, DeleteCheckpoint, AllStopped,
-               ScaleAnswer, SaveDone>
+  std::variant<SlotsOrder, GenerationOrder, SaveOrder, ArmedFaults, FireFault, KillWorker, DeleteCheckpoint,
+               AllStopped, ScaleAnswer, SaveDone>
     action;
 };
 
@@ -43,7 +45,7 @@ struct KernelShellState {
   std::unique_ptr<K> kernel;
   std::map<std::uint64_t, std::vector<typename K::Action>> held; ///< wait for Committed
   std::uint64_t tokens = 0;
-  std::uint64_t wake = 0;     ///< number of the newest timer
+  std::uint64_t wake = 0; ///< number of the newest timer
   Time wake_at{};
 };
 
@@ -97,10 +99,11 @@ void take(ShellSelf<K> self, const typename K::Event& event) {
   auto& st = self->state;
   const auto now = monotonic_now();
   auto actions = st.kernel->on(event, now);
-  const bool transient = std::visit([](const auto& e) { return is_transient<std::decay_t<decltype(e)>>; }, event)
-                         && std::all_of(actions.begin(), actions.end(), [](const typename K::Action& a) {
-                              return std::visit([](const auto& x) { return is_transient<std::decay_t<decltype(x)>>; }, a);
-                            });
+  const bool transient =
+    std::visit([](const auto& e) { return is_transient<std::decay_t<decltype(e)>>; }, event) &&
+    std::all_of(actions.begin(), actions.end(), [](const typename K::Action& a) {
+      return std::visit([](const auto& x) { return is_transient<std::decay_t<decltype(x)>>; }, a);
+    });
   Append append;
   append.record.kind = RecordKind::event;
   append.record.kernel = K::name;
@@ -167,11 +170,12 @@ caf::behavior kernel_shell(caf::stateful_actor<KernelShellState<K>>* self, Maste
   auto& st = self->state;
   st.wiring = wiring;
   st.kernel = make();
-  self->set_error_handler([](caf::error& e) {
-    log(LogLevel::warn, "kernel.error", "{}: {}", K::name, caf::to_string(e));
-  });
+  self->set_error_handler(
+    [](caf::error& e) { log(LogLevel::warn, "kernel.error", "{}: {}", K::name, caf::to_string(e)); });
   // Everything else waits in the mailbox until the past is known.
-  self->request(wiring->directory.find(role::journal), wiring->config.limits.request, RecordsOf{std::string(K::name)})
+  self
+    ->request(wiring->directory.find(role::journal), wiring->config.limits.request,
+              RecordsOf{std::string(K::name)})
     .await(
       [self](const Records& past) {
         auto& st = self->state;
@@ -192,7 +196,8 @@ caf::behavior kernel_shell(caf::stateful_actor<KernelShellState<K>>* self, Maste
       const auto now = monotonic_now();
       tick.late = now - st.wake_at > st.wiring->config.limits.lost_after / 2;
       tick.random = Random(st.wiring->settings.seed, K::name,
-                           {static_cast<std::uint64_t>(now.time_since_epoch().count())}).next_u64();
+                           {static_cast<std::uint64_t>(now.time_since_epoch().count())})
+                      .next_u64();
       if constexpr (accepts<K, Tick>)
         detail::take<K>(self, tick);
     },

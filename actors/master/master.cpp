@@ -23,22 +23,21 @@ ActorChild child(MasterWiring* wiring, std::string role, Spawn spawn) {
   return made;
 }
 
-// Start order is the order of dependence: whoever dies takes those after it along (rest_for_one). The door comes early,
-// so that nodes stay connected while kernels start again.
-std::vector<ActorChild> children(MasterWiring* wiring, const MasterInputs* inputs, const ConsoleOutlets* outlets,
-                                const GateSettings* gate) {
+// Start order is the order of dependence: whoever dies takes those after it along (rest_for_one). The door
+// comes early, so that nodes stay connected while kernels start again.
+std::vector<ActorChild> children(MasterWiring* wiring, const MasterInputs* inputs,
+                                 const ConsoleOutlets* outlets, const GateSettings* gate) {
   std::vector<ActorChild> specs;
   specs.push_back(child(wiring, role::journal, [=](caf::local_actor* parent) {
     return parent->spawn<caf::detached>(journal_actor, wiring, &inputs->journal);
   }));
-  specs.push_back(child(wiring, role::gate, [=](caf::local_actor* parent) {
-    return parent->spawn(gate_actor, wiring, gate);
-  }));
+  specs.push_back(child(wiring, role::gate,
+                        [=](caf::local_actor* parent) { return parent->spawn(gate_actor, wiring, gate); }));
   for_each_kernel([&]<class K>(K*) {
     specs.push_back(child(wiring, std::string(K::name), [=](caf::local_actor* parent) {
-      caf::actor kernel = parent->spawn(kernel_shell<K>, wiring, std::function<std::unique_ptr<K>()>([wiring] {
-                                          return std::make_unique<K>(wiring->settings);
-                                        }));
+      caf::actor kernel = parent->spawn(
+        kernel_shell<K>, wiring,
+        std::function<std::unique_ptr<K>()>([wiring] { return std::make_unique<K>(wiring->settings); }));
       if constexpr (accepts<K, CheckpointsListed>)
         if (wiring->directory.life(std::string(K::name)) == 0)
           caf::anon_send(kernel, For<K>{CheckpointsListed{inputs->checkpoints}});

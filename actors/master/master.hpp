@@ -1,5 +1,5 @@
-// The master of a job: its children under one supervisor, from the first record to the last word. Blocks its caller,
-// the process's main thread, until the job ended and nothing of it runs any more.
+// The master of a job: its children under one supervisor, from the first record to the last word. Blocks its
+// caller, the process's main thread, until the job ended and nothing of it runs any more.
 #pragma once
 
 #include "actors/job_config.hpp"
@@ -16,12 +16,12 @@ namespace troupe {
 
 struct MasterInputs {
   JobConfig config;
-  std::uint64_t rows = 0;                       ///< samples of the training data
+  std::uint64_t rows = 0; ///< samples of the training data
   std::vector<FaultSpec> faults;
   JournalPaths journal;
   std::string metrics_path;
   RunDisplay* display = nullptr;
-  std::vector<FoundCheckpoint> checkpoints;     ///< newest first, the first one verified
+  std::vector<FoundCheckpoint> checkpoints; ///< newest first, the first one verified
   std::function<void(std::uint16_t port)> listening;
 };
 

@@ -51,14 +51,15 @@ std::string metrics_line(const ProgressRow& row) {
   auto line = fmt::format("{{\"step\":{},\"generation\":{}", row.step.value, row.generation.value);
   if (row.metrics.empty()) {
     const auto loss = row.loss_weight > 0 ? row.loss_sum / row.loss_weight : row.loss_sum;
-    line += fmt::format(",\"epoch\":{},\"samples\":{},\"loss\":{},\"workers\":{}", row.epoch, row.samples, number(loss),
-                        row.members);
+    line += fmt::format(",\"epoch\":{},\"samples\":{},\"loss\":{},\"workers\":{}", row.epoch, row.samples,
+                        number(loss), row.members);
     if (row.skipped != 0)
       line += ",\"skipped\":true";
   } else {
     line += ",\"evaluation\":{";
     for (std::size_t i = 0; i < row.metrics.size(); ++i)
-      line += fmt::format("{}{}:{}", i == 0 ? "" : ",", quoted(row.metrics[i].name), number(row.metrics[i].value));
+      line +=
+        fmt::format("{}{}:{}", i == 0 ? "" : ",", quoted(row.metrics[i].name), number(row.metrics[i].value));
     line += '}';
     if (row.best)
       line += ",\"best\":true";
@@ -67,7 +68,7 @@ std::string metrics_line(const ProgressRow& row) {
 }
 
 MetricsFile::MetricsFile(const std::string& path)
-  : fd_(::open(path.c_str(), O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0644)) {
+    : fd_(::open(path.c_str(), O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0644)) {
   if (!fd_)
     error_ = fail_errno(Errc::exhausted, "open " + path, errno).value().context;
   else
@@ -95,8 +96,8 @@ void MetricsFile::write_before(Step before) {
     waiting_.erase(waiting_.begin());
   }
   written_before_ = std::max(written_before_, before);
-  if (!text.empty() && fd_ && ::write(fd_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())
-      && error_.empty())
+  if (!text.empty() && fd_ &&
+      ::write(fd_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) && error_.empty())
     error_ = fail_errno(Errc::exhausted, "write metrics.jsonl", errno).value().context;
 }
 

@@ -1,6 +1,7 @@
-// metrics.jsonl: one JSON object per line for each committed step and each evaluation, keyed by (step, generation).
-// Rows wait in memory until their step can no longer become void, and are written in order of steps. Appends only;
-// a full disk loses rows of metrics, never the job (the first error is kept). One thread.
+// metrics.jsonl: one JSON object per line for each committed step and each evaluation, keyed by (step,
+// generation). Rows wait in memory until their step can no longer become void, and are written in order of
+// steps. Appends only; a full disk loses rows of metrics, never the job (the first error is kept). One
+// thread.
 #pragma once
 
 #include "actors/protocol_types.hpp"
@@ -26,7 +27,8 @@ public:
 private:
   static constexpr std::size_t most_waiting = 1 << 20;
   UniqueFd fd_;
-  std::map<std::pair<Step, bool>, ProgressRow> waiting_; ///< by step; evaluations (true) of version `step` after it
+  std::map<std::pair<Step, bool>, ProgressRow>
+    waiting_; ///< by step; evaluations (true) of version `step` after it
   Step written_before_;
   std::string error_;
 };

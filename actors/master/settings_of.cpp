@@ -12,7 +12,8 @@ KernelBudget budget(const FailureBudget& b) {
 
 } // namespace
 
-KernelSettings kernel_settings_of(const JobConfig& config, std::uint64_t rows, std::vector<FaultSpec> faults) {
+KernelSettings kernel_settings_of(const JobConfig& config, std::uint64_t rows,
+                                  std::vector<FaultSpec> faults) {
   const data::BatchPlan plan(rows, config.workers.virtual_workers, config.workers.micro_batch);
   KernelSettings s;
   s.seed = config.job.seed;
@@ -53,20 +54,20 @@ KernelSettings kernel_settings_of(const JobConfig& config, std::uint64_t rows, s
   s.hold = r.hold;
   const auto& every = config.checkpoint.every;
   switch (every.kind) {
-    case CadenceKind::automatic: s.cadence = SaveCadence::automatic; break;
-    case CadenceKind::never: s.cadence = SaveCadence::never; break;
-    case CadenceKind::steps:
-      s.cadence = SaveCadence::steps;
-      s.save_steps = every.count;
-      break;
-    case CadenceKind::epochs:
-      s.cadence = SaveCadence::steps;
-      s.save_steps = plan.steps_for_epochs(every.count);
-      break;
-    case CadenceKind::time:
-      s.cadence = SaveCadence::time;
-      s.save_time = every.every;
-      break;
+  case CadenceKind::automatic: s.cadence = SaveCadence::automatic; break;
+  case CadenceKind::never: s.cadence = SaveCadence::never; break;
+  case CadenceKind::steps:
+    s.cadence = SaveCadence::steps;
+    s.save_steps = every.count;
+    break;
+  case CadenceKind::epochs:
+    s.cadence = SaveCadence::steps;
+    s.save_steps = plan.steps_for_epochs(every.count);
+    break;
+  case CadenceKind::time:
+    s.cadence = SaveCadence::time;
+    s.save_time = every.every;
+    break;
   }
   s.keep = config.checkpoint.keep;
   s.save_at_end = every.kind != CadenceKind::never;

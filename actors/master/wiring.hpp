@@ -1,10 +1,10 @@
-// What the children of one master share: made before them, outlives them, never changes while they live but for the
-// directory. No child keeps a pointer to another child.
+// What the children of one master share: made before them, outlives them, never changes while they live but
+// for the directory. No child keeps a pointer to another child.
 #pragma once
 
+#include "actors/directory.hpp"
 #include "actors/job_config.hpp"
 #include "actors/kernel/settings.hpp"
-#include "actors/directory.hpp"
 
 namespace troupe {
 

@@ -100,8 +100,8 @@ result<FdPacket> receive_fds(int channel, Duration timeout) {
         packet.fds.emplace_back(fd);
       }
     }
-  if (n != sizeof header || header.magic != packet_magic || header.fd_count != packet.fds.size()
-      || header.slot_count > max_fds || (message.msg_flags & MSG_CTRUNC) != 0)
+  if (n != sizeof header || header.magic != packet_magic || header.fd_count != packet.fds.size() ||
+      header.slot_count > max_fds || (message.msg_flags & MSG_CTRUNC) != 0)
     return fail(Errc::corrupt, "malformed descriptor packet");
   packet.kind = static_cast<FdPacketKind>(header.kind);
   packet.generation = Generation{header.generation};

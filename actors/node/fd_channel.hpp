@@ -1,7 +1,8 @@
-// The one way descriptors travel: an AF_UNIX seqpacket pair between a node and one worker, made before the worker is
-// started. The node sends packets, each naming a generation and what its descriptors are; the worker receives them.
-// The end of the channel also tells each side that the other process is gone. The sender never blocks (a worker that
-// does not read for long loses packets and is drained by the next order); the receiver waits with a deadline.
+// The one way descriptors travel: an AF_UNIX seqpacket pair between a node and one worker, made before the
+// worker is started. The node sends packets, each naming a generation and what its descriptors are; the
+// worker receives them. The end of the channel also tells each side that the other process is gone. The
+// sender never blocks (a worker that does not read for long loses packets and is drained by the next order);
+// the receiver waits with a deadline.
 #pragma once
 
 #include "base/clock.hpp"
@@ -13,8 +14,8 @@
 
 namespace troupe {
 
-/// What a packet is about. `bank`: the worker's own slot memory. `generation`: first the segment, then one bank for
-/// each entry of `slots`.
+/// What a packet is about. `bank`: the worker's own slot memory. `generation`: first the segment, then one
+/// bank for each entry of `slots`.
 enum class FdPacketKind : std::uint32_t { bank = 1, generation = 2 };
 
 /// In `slots`: memory filled from a checkpoint, nobody's own.
@@ -23,7 +24,7 @@ constexpr SlotId checkpoint_owner{~0U};
 struct FdPacket {
   FdPacketKind kind = FdPacketKind::bank;
   Generation generation;
-  std::vector<SlotId> slots;      ///< owners of the banks, at most 60
+  std::vector<SlotId> slots; ///< owners of the banks, at most 60
   std::vector<UniqueFd> fds;
 };
 

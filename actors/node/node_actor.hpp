@@ -1,6 +1,6 @@
-// The agent of one host: starts, watches and fences the workers of its slots, owns their memory, makes the segment of
-// each generation, and speaks to the master for all of them. Event-based; it never blocks: processes are waited for by
-// a watcher thread, files are written and read by the persister.
+// The agent of one host: starts, watches and fences the workers of its slots, owns their memory, makes the
+// segment of each generation, and speaks to the master for all of them. Event-based; it never blocks:
+// processes are waited for by a watcher thread, files are written and read by the persister.
 //
 // Invariants
 //  - Every statement to the master is the whole truth about all slots; `sequence` counts up.
@@ -25,7 +25,7 @@ namespace troupe {
 
 struct NodeSettings {
   JobConfig config;
-  int config_fd = -1;            ///< sealed memfd with the encoded config, inherited by workers
+  int config_fd = -1; ///< sealed memfd with the encoded config, inherited by workers
   std::string worker_program;
   std::string log_dir;
   std::uint32_t slots = 1;
@@ -43,14 +43,14 @@ struct ProcessEnded {
 
 struct NodeState {
   static inline const char* name = "troupe.node";
-  const NodeSettings* settings = nullptr;   ///< outlives the actor
+  const NodeSettings* settings = nullptr; ///< outlives the actor
   std::unique_ptr<ProcessWatcher> watcher;
-  GateActor gate;                           ///< null while the master is away
+  GateActor gate; ///< null while the master is away
   Time away_since{};
-  const Directory* names = nullptr;         ///< the node's other actors, by role
+  const Directory* names = nullptr; ///< the node's other actors, by role
   NodeId node;
   Term term;
-  std::uint16_t port = 0;                   ///< where workers connect
+  std::uint16_t port = 0; ///< where workers connect
   std::uint64_t sequence = 0;
   std::uint64_t worker_sequence = 0;
   bool report_due = false;
@@ -61,7 +61,7 @@ struct NodeState {
   GenerationOrder generation;
   SaveOrder save;
   ArmedFaults faults;
-  Generation opened;                        ///< newest generation a segment was made for here
+  Generation opened; ///< newest generation a segment was made for here
   std::unique_ptr<Segment> segment;
   std::map<std::uint64_t, std::pair<std::uint32_t, Incarnation>> tokens; ///< running processes
   std::uint64_t next_token = 1;
@@ -70,9 +70,11 @@ struct NodeState {
 caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSettings* settings, caf::actor gate,
                          const Directory* names);
 
-/// The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes the node
-/// along, since its workers are its own. Ends when the agent ended in order. `names` and `settings` outlive it.
-caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate, Directory* names);
+/// The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes
+/// the node along, since its workers are its own. Ends when the agent ended in order. `names` and `settings`
+/// outlive it.
+caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate,
+                      Directory* names);
 
 /// Roles in `names`.
 namespace role {

@@ -67,7 +67,8 @@ result<std::shared_ptr<UniqueFd>> load(const LoadTask& task, std::uint32_t versi
 } // namespace
 
 caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* config) {
-  self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "persister.error", "{}", caf::to_string(e)); });
+  self->set_error_handler(
+    [](caf::error& e) { log(LogLevel::warn, "persister.error", "{}", caf::to_string(e)); });
   return {
     [self, config](const PersistTask& task) {
       self->send(caf::actor_cast<caf::actor>(self->current_sender()), carry_out(*config, task));
@@ -87,7 +88,8 @@ caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* con
       for (const auto& entry : checkpoint::list(config->checkpoint.dir))
         if (store && entry.path == order.path)
           if (auto removed = store->remove(entry.key); !removed)
-            log(LogLevel::warn, "checkpoint.undeleted", "path={} why={}", order.path, removed.error().context);
+            log(LogLevel::warn, "checkpoint.undeleted", "path={} why={}", order.path,
+                removed.error().context);
     },
   };
 }

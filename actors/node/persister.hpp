@@ -1,6 +1,6 @@
-// The one actor of a node that touches checkpoint files: writes pinned versions, loads a checkpoint into fresh memory
-// for a restore, deletes. Detached, since all of it blocks. Each request is answered once; a new life has none open, so
-// the asker asks again after a down message.
+// The one actor of a node that touches checkpoint files: writes pinned versions, loads a checkpoint into
+// fresh memory for a restore, deletes. Detached, since all of it blocks. Each request is answered once; a new
+// life has none open, so the asker asks again after a down message.
 #pragma once
 
 #include "actors/kernel/checkpoints.hpp"
@@ -22,7 +22,8 @@ struct PersistTask {
   std::shared_ptr<checkpoint::SlotBank::Pin> pin;
 };
 
-/// Load checkpoint `path` into a new bank of `layout`. `model_only`: the model of another job, as version (0, 0).
+/// Load checkpoint `path` into a new bank of `layout`. `model_only`: the model of another job, as version (0,
+/// 0).
 struct LoadTask {
   Generation generation;
   std::string path;
@@ -37,7 +38,8 @@ struct LoadDone {
   std::string error;
 };
 
-/// PersistTask -> Persisted, LoadTask -> LoadDone, DeleteCheckpoint (no answer); both answers go to the sender.
+/// PersistTask -> Persisted, LoadTask -> LoadDone, DeleteCheckpoint (no answer); both answers go to the
+/// sender.
 caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* config);
 
 } // namespace troupe

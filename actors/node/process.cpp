@@ -80,7 +80,7 @@ result<Process> spawn(const SpawnSpec& wanted, int death_signal) {
 }
 
 ProcessWatcher::ProcessWatcher(Callback on_exit)
-  : on_exit_(std::move(on_exit)), epoll_(::epoll_create1(EPOLL_CLOEXEC)), stop_(::eventfd(0, EFD_CLOEXEC)) {
+    : on_exit_(std::move(on_exit)), epoll_(::epoll_create1(EPOLL_CLOEXEC)), stop_(::eventfd(0, EFD_CLOEXEC)) {
   TROUPE_ASSERT(epoll_ && stop_, "no descriptors for the process watcher");
   epoll_event event{};
   event.events = EPOLLIN;

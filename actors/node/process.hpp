@@ -1,6 +1,6 @@
-// Operating-system processes of this node. `spawn` starts one with exactly the descriptors it is given; ProcessWatcher
-// is one thread that waits for the ends of all of them and reports each once. The watcher must outlive its callbacks'
-// targets; callbacks run on the watcher's thread and must not block.
+// Operating-system processes of this node. `spawn` starts one with exactly the descriptors it is given;
+// ProcessWatcher is one thread that waits for the ends of all of them and reports each once. The watcher must
+// outlive its callbacks' targets; callbacks run on the watcher's thread and must not block.
 #pragma once
 
 #include "base/errors.hpp"
@@ -25,13 +25,13 @@ struct Process {
   UniqueFd pidfd;
 };
 
-/// The child gets SIGKILL when the calling thread ends, its own process group, default signals, and no descriptors but
-/// 0, 1, 2 and `inherit`.
+/// The child gets SIGKILL when the calling thread ends, its own process group, default signals, and no
+/// descriptors but 0, 1, 2 and `inherit`.
 result<Process> spawn(const SpawnSpec& spec, int death_signal);
 
 /// How a process ended.
 struct ExitStatus {
-  int code = 0;   ///< exit code, when signal is 0
+  int code = 0; ///< exit code, when signal is 0
   int signal = 0;
 };
 

@@ -25,8 +25,8 @@ Activity activity_of(const checkpoint::BankPulse& pulse) {
 }
 
 bool pulse_is_of(const Slot& slot) {
-  return slot.bank
-         && slot.bank->pulse().incarnation.load(std::memory_order_relaxed) == slot.fact.incarnation.value;
+  return slot.bank &&
+         slot.bank->pulse().incarnation.load(std::memory_order_relaxed) == slot.fact.incarnation.value;
 }
 
 } // namespace

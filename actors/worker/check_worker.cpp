@@ -123,7 +123,10 @@ public:
     const bool now = step.value == w_.script.kill_at;
     if (point == w_.script.where && now && w_.life == 1 && to_be_killed())
       ::kill(::getpid(), SIGKILL);
-    return {};
+    Effect effect;
+    effect.flip =
+      point == FaultPoint::update && w_.script.flip && *w_.script.flip == std::pair(w_.slot, step.value);
+    return effect;
   }
   void committed(const StepRow&, const Spent& spent) override { me_.spent = spent; }
   std::uint64_t wanted_save(Step) override { return 0; }
@@ -137,7 +140,9 @@ public:
     me_.evaluation = hash.digest();
   }
   void rows_restored(std::span<const StepRow>) override {}
-  void digest_mismatch(Generation, Step, std::span<const std::uint64_t>) override {}
+  void digest_mismatch(Generation, Step step, std::span<const std::uint64_t>) override {
+    me_.mismatch = step.value + 1;
+  }
   void mode(std::string_view) override {}
 
 private:

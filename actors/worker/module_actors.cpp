@@ -33,7 +33,7 @@ using Self = caf::stateful_actor<HostState>*;
 class HostContext final : public ActorContext {
 public:
   HostContext(Self self, std::string name, Directory* names, ProcessPort* port)
-    : self_(self), name_(std::move(name)), names_(names), port_(port) {}
+      : self_(self), name_(std::move(name)), names_(names), port_(port) {}
 
   std::uint64_t incarnation() const override { return names_->life(name_); }
   void send(std::string_view actor, ModuleMessage message) override {
@@ -67,7 +67,8 @@ caf::behavior host(Self self, const ActorSpec& spec, Directory* names, ProcessPo
       self->state.actor->stop(*self->state.context);
     self->quit(exit.reason);
   });
-  self->send(self, ModuleMail{}); // the actor is made and started by its first message, where exceptions are caught
+  self->send(self,
+             ModuleMail{}); // the actor is made and started by its first message, where exceptions are caught
   return {
     [self, spec](ModuleMail& mail) {
       auto& st = self->state;
@@ -81,9 +82,9 @@ caf::behavior host(Self self, const ActorSpec& spec, Directory* names, ProcessPo
 
 Restart rule_of(ActorRestart restart) {
   switch (restart) {
-    case ActorRestart::permanent: return Restart::permanent;
-    case ActorRestart::transient: return Restart::transient;
-    case ActorRestart::temporary: return Restart::temporary;
+  case ActorRestart::permanent: return Restart::permanent;
+  case ActorRestart::transient: return Restart::transient;
+  case ActorRestart::temporary: return Restart::temporary;
   }
   return Restart::permanent;
 }
@@ -93,13 +94,14 @@ Restart rule_of(ActorRestart restart) {
 result<void> check_places(const std::vector<ActorSpec>& specs) {
   for (const auto& spec : specs)
     if (spec.place != ActorPlace::worker)
-      return fail(Errc::unsupported, "module actor '" + spec.name + "': this version hosts module actors in workers only; "
-                                     "register it with ActorPlace::worker");
+      return fail(Errc::unsupported, "module actor '" + spec.name +
+                                       "': this version hosts module actors in workers only; "
+                                       "register it with ActorPlace::worker");
   return {};
 }
 
-caf::actor start_module_actors(caf::actor_system& system, const std::vector<ActorSpec>& specs, Directory* names,
-                               ProcessPort* port) {
+caf::actor start_module_actors(caf::actor_system& system, const std::vector<ActorSpec>& specs,
+                               Directory* names, ProcessPort* port) {
   SupervisorSpec spec;
   spec.name = "module actors";
   std::vector<ActorChild> children;

@@ -1,6 +1,6 @@
-// Hosts the actors that a module brings along (troupe/registry.hpp): each on a thread of its own, under one supervisor
-// that restarts it by its rule. They see each other by name, and publish numbers through the port. When one fails too
-// often the supervisor gives up, and so does the worker.
+// Hosts the actors that a module brings along (troupe/registry.hpp): each on a thread of its own, under one
+// supervisor that restarts it by its rule. They see each other by name, and publish numbers through the port.
+// When one fails too often the supervisor gives up, and so does the worker.
 #pragma once
 
 #include "actors/directory.hpp"
@@ -16,7 +16,7 @@ namespace troupe {
 result<void> check_places(const std::vector<ActorSpec>& specs);
 
 /// Starts the supervisor with one child per spec. `names` and `port` outlive it.
-caf::actor start_module_actors(caf::actor_system& system, const std::vector<ActorSpec>& specs, Directory* names,
-                               ProcessPort* port);
+caf::actor start_module_actors(caf::actor_system& system, const std::vector<ActorSpec>& specs,
+                               Directory* names, ProcessPort* port);
 
 } // namespace troupe

@@ -1,10 +1,12 @@
-// The engine's port in a worker process: orders come in from the worker actor's thread, what the engine says goes out
-// through a Sink, descriptors come over the node's channel. Two threads meet here: the trainer's (all WorkerPort calls)
-// and the actor's (deliver, answer, leave, take_progress).
+// The engine's port in a worker process: orders come in from the worker actor's thread, what the engine says
+// goes out through a Sink, descriptors come over the node's channel. Two threads meet here: the trainer's
+// (all WorkerPort calls) and the actor's (deliver, answer, leave, take_progress).
 //
 // Invariants
-//  - What to obey, promise and say is the WorkerMachine's decision; here its actions are carried out, under the lock.
-//  - A generation that is called off is aborted at once, from the actor's thread, also while it is being opened.
+//  - What to obey, promise and say is the WorkerMachine's decision; here its actions are carried out, under
+//  the lock.
+//  - A generation that is called off is aborted at once, from the actor's thread, also while it is being
+//  opened.
 //  - A fault happens only after the master said that it is journaled.
 #pragma once
 
@@ -36,9 +38,9 @@ public:
 
   struct Settings {
     WorkerKey me;
-    int channel = -1;          ///< descriptors from the node; stays the caller's
-    Duration startup{};        ///< wait for the own memory
-    Duration connect{};        ///< wait for a generation's descriptors
+    int channel = -1;                                 ///< descriptors from the node; stays the caller's
+    Duration startup{};                               ///< wait for the own memory
+    Duration connect{};                               ///< wait for a generation's descriptors
     Duration fault_answer = std::chrono::seconds(10); ///< then the fault does not happen
     Duration fault_retry = std::chrono::milliseconds(500);
   };
@@ -86,8 +88,8 @@ private:
   const Settings settings_;
   Sink& sink_;
   LifeLine life_;
-  std::shared_ptr<SlotBank> bank_;       ///< trainer's thread
-  StateLayout layout_;                   ///< trainer's thread
+  std::shared_ptr<SlotBank> bank_; ///< trainer's thread
+  StateLayout layout_;             ///< trainer's thread
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -95,24 +97,24 @@ private:
   bool ordered_ = false;
   bool leaving_ = false;
   WorkerMachine machine_;
-  std::optional<Join> join_;             ///< for the engine, when it comes to next()
+  std::optional<Join> join_; ///< for the engine, when it comes to next()
   std::optional<Leave> leave_;
   Generation abort_up_to_;
   std::weak_ptr<Communicator> current_;
   WorkerReport report_;
   std::vector<ProgressRow> evaluations_; ///< not yet taken
   std::map<std::string, double, std::less<>> published_;
-  std::map<std::uint32_t, bool> fired_;  ///< the master's verdicts
+  std::map<std::uint32_t, bool> fired_; ///< the master's verdicts
 
-  std::vector<FaultOrder> faults_;       ///< trainer's copy, refreshed when fault_version_ moved
+  std::vector<FaultOrder> faults_; ///< trainer's copy, refreshed when fault_version_ moved
   std::uint64_t seen_faults_ = 0;
   std::atomic<std::uint64_t> fault_version_{0};
-  std::set<std::uint32_t> struck_;       ///< trainer's thread
-  Rank rank_;                            ///< trainer's thread
+  std::set<std::uint32_t> struck_; ///< trainer's thread
+  Rank rank_;                      ///< trainer's thread
   std::atomic<std::uint32_t> row_rank_{~0U};
   std::atomic<std::uint64_t> save_request_{0};
   std::atomic<std::uint64_t> save_step_{0};
-  std::uint64_t save_done_ = 0;          ///< trainer's thread
+  std::uint64_t save_done_ = 0; ///< trainer's thread
   RowRing rows_;
 };
 

@@ -46,7 +46,8 @@ caf::behavior worker_actor(Self self, ProcessPort* port, WorkerKey me, Duration 
   state.port = port;
   state.me = me;
   state.heartbeat = heartbeat;
-  self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "worker.error", "{}", caf::to_string(e)); });
+  self->set_error_handler(
+    [](caf::error& e) { log(LogLevel::warn, "worker.error", "{}", caf::to_string(e)); });
   self->set_down_handler([self](caf::down_msg& down) {
     if (self->state.node && down.source == caf::actor_cast<caf::actor_addr>(self->state.node))
       self->state.port->leave("the node is gone");

@@ -1,5 +1,6 @@
-// A worker's voice: one event-based actor that carries the engine's statements to the node, hands the node's orders to
-// the port, and beats. It owns nothing of the training; when the node is gone it tells the port to leave.
+// A worker's voice: one event-based actor that carries the engine's statements to the node, hands the node's
+// orders to the port, and beats. It owns nothing of the training; when the node is gone it tells the port to
+// leave.
 #pragma once
 
 #include "actors/message.hpp"
@@ -14,7 +15,7 @@ namespace troupe {
 
 /// What the port's Sink puts into the actor's mailbox. In-process only.
 struct Outgoing {
-  std::vector<WorkerHello> hello;          ///< at most one of each
+  std::vector<WorkerHello> hello; ///< at most one of each
   std::vector<WorkerReport> report;
   std::vector<SaveReady> save;
   std::vector<FaultReached> fault_reached;
@@ -22,17 +23,18 @@ struct Outgoing {
 
 struct WorkerState {
   static inline const char* name = "troupe.worker";
-  ProcessPort* port = nullptr;             ///< outlives the actor
+  ProcessPort* port = nullptr; ///< outlives the actor
   WorkerKey me;
   Duration heartbeat{};
   NodeActor node;
-  std::vector<Outgoing> waiting;           ///< until the node is known
+  std::vector<Outgoing> waiting; ///< until the node is known
   std::uint64_t beats = 0;
 };
 
-/// Handles: Outgoing (from the Sink), the node's handle (once, when connected), WorkerOrder and FireFault (from the
-/// node), and its own heartbeat.
-caf::behavior worker_actor(caf::stateful_actor<WorkerState>* self, ProcessPort* port, WorkerKey me, Duration heartbeat);
+/// Handles: Outgoing (from the Sink), the node's handle (once, when connected), WorkerOrder and FireFault
+/// (from the node), and its own heartbeat.
+caf::behavior worker_actor(caf::stateful_actor<WorkerState>* self, ProcessPort* port, WorkerKey me,
+                           Duration heartbeat);
 
 /// Sink that posts to a worker actor. Any thread.
 class ActorSink final : public ProcessPort::Sink {

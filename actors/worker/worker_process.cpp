@@ -57,7 +57,8 @@ bool run_trainer(const JobConfig& config, ProcessPort& port, const OnActors& on_
     return give_up(startup_failure("the trainer's constructor threw something that is no std::exception"));
   }
   ActorsOnceBuilt actors(*trainer, on_actors);
-  Engine engine({config, *trainer, data->train, data->evaluation ? &*data->evaluation : nullptr, port, &actors});
+  Engine engine(
+    {config, *trainer, data->train, data->evaluation ? &*data->evaluation : nullptr, port, &actors});
   const auto end = engine.run();
   if (end.kind == EngineEnd::Kind::failed)
     return give_up(end.failure);
