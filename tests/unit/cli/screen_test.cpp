@@ -224,6 +224,26 @@ BOOST_AUTO_TEST_CASE(piped_output_has_no_escapes_and_a_progress_line_every_ten_s
   BOOST_TEST(text == "something happened\n" + line + line + "done\n");
 }
 
+BOOST_AUTO_TEST_CASE(piped_output_tells_a_pause_at_once_but_not_each_short_recovery) {
+  int ends[2];
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  auto recovering = digits_view(), paused = digits_view();
+  recovering.state = "recovering";
+  paused.state = "paused";
+  {
+    Screen screen(ends[1], terminal_facts(ends[1]));
+    const Time start{};
+    int at = 1;
+    for (const auto& view : {digits_view(), recovering, digits_view(), paused, paused, digits_view()})
+      screen.progress(view, start + at++ * 100ms);
+  }
+  ::close(ends[1]);
+  std::string text(1 << 16, '\0');
+  text.resize(static_cast<std::size_t>(::read(ends[0], text.data(), text.size())));
+  ::close(ends[0]);
+  BOOST_TEST(text == progress_line(paused, {}) + "\n" + progress_line(digits_view(), {}) + "\n");
+}
+
 BOOST_AUTO_TEST_CASE(on_a_terminal_the_line_is_redrawn_below_the_events) {
   int ends[2];
   BOOST_REQUIRE(::pipe(ends) == 0);
