@@ -23,6 +23,7 @@ struct Version {
   PieceKey key;
   std::uint64_t samples = 0;
   std::uint64_t digest = 0;
+  std::uint64_t taint = 0;   ///< bits that were flipped in it, or in what it was made of
   bool agreed = false;
   friend bool operator==(const Version&, const Version&) = default;
 };
@@ -56,6 +57,7 @@ public:
   bool stopped = false;
   bool hung = false;      ///< computes for ever once it gets to
   bool raising = false;   ///< throws at the next step
+  bool flipping = false;  ///< a bit of the next version
   bool waiting = false;
   std::uint64_t progress = 0;
   SlotFact fact;          ///< what the engine says

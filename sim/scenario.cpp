@@ -12,7 +12,7 @@ using std::chrono::seconds;
 std::string_view to_string(Strike strike) {
   constexpr std::string_view names[] = {"kill",           "kill_all",       "kill_in_phase", "stop",  "hang",
                                         "raise",          "node_loss",      "agent_restart", "kernel_restart",
-                                        "master_restart", "scale",          "pause",         "save"};
+                                        "master_restart", "scale",          "pause",         "save",  "flip"};
   return names[static_cast<unsigned>(strike)];
 }
 
@@ -34,7 +34,8 @@ Scenario quiet(std::uint32_t workers, std::uint64_t steps) {
   k.limits.below_min = seconds(120);
   k.limits.master_grace = seconds(8);
   for (KernelBudget* budget : {&k.budgets.exception, &k.budgets.signal, &k.budgets.hang, &k.budgets.silent,
-                               &k.budgets.node_loss, &k.budgets.communicator})
+                               &k.budgets.node_loss, &k.budgets.communicator,
+                               &k.budgets.corrupt_data})
     budget->restarts = 1000;
   s.slots = k.max;
   s.build = milliseconds(30);

@@ -20,9 +20,10 @@ enum class Strike : std::uint8_t {
   scale,          ///< wanted workers become `index`
   pause,          ///< for `lasts`
   save,
+  flip,           ///< a bit of a worker's model
 };
 std::string_view to_string(Strike);
-constexpr std::size_t enum_count(Strike) { return 13; }
+constexpr std::size_t enum_count(Strike) { return 14; }
 
 struct Fault {
   Time at{};                ///< from the start of the job

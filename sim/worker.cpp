@@ -52,7 +52,7 @@ void Worker::enter(WorkerPhase phase) {
 void Worker::start() {
   world_.entered(*this, WorkerPhase::starting);
   after(world_.scenario.build, [this] {
-    live_ = {{}, 0, digest_of(Step{}), false};
+    live_ = {{}, 0, digest_of(Step{}), 0, false};
     fact.layout = 77;
     enter(WorkerPhase::ready);
   });
@@ -134,7 +134,7 @@ void Worker::restore() {
     return;
   after(world_.scenario.restore, [this] {
     const Plan& plan = segment->plan;
-    Version found{{}, 0, digest_of(Step{}), false};
+    Version found{{}, 0, digest_of(Step{}), 0, false};
     bool ok = plan.resume == PieceKey{};
     for (const Source& source : plan.sources)
       if (const Version* v = ok ? nullptr : world_.find_version(source, plan.resume)) {
@@ -232,7 +232,9 @@ bool Worker::out_of(Generation generation) const {
 
 void Worker::apply() {
   const Step next = live_.key.step.next();
-  live_ = {{next, segment->plan.generation}, live_.samples + 1, digest_of(next), false};
+  const std::uint64_t taint = live_.taint ^ (flipping ? 2U : 0U);
+  flipping = false;
+  live_ = {{next, segment->plan.generation}, live_.samples + 1, digest_of(next) ^ taint, taint, false};
   fact.step = live_.key.step;
   ++progress;
   world_.committed(*this, live_);
@@ -249,6 +251,7 @@ void Worker::compare() {
   const bool same = std::all_of(segment->compared.begin(), segment->compared.end(),
                                 [&](const Version& v) { return v.key != live_.key || v.digest == live_.digest; });
   if (!same) {
+    world_.mismatched();
     world_.to_master(node_, DigestMismatch{segment->plan.generation, live_.key.step, {}});
     world_.poison(*segment, -1, "digest");
     aborted();

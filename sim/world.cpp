@@ -159,7 +159,8 @@ void World::formed(const Plan& plan) {
   const Step newest = line_.empty() ? Step{} : line_.rbegin()->first;
   if (newest > plan.resume.step) {
     outcome_.redone += newest.value - plan.resume.step.value;
-    if (!memory_lost_ && scenario.settings.strategy == "respawn" && newest.value > plan.resume.step.value + 1)
+    if (!memory_lost_ && scenario.settings.strategy == "respawn" && outcome_.mismatches == 0 &&
+        newest.value > plan.resume.step.value + 1)
       violated("more than one step is redone though no memory was lost: version " + std::to_string(newest.value) +
                " was committed, " + to_text(plan.resume) + " is resumed");
   }
@@ -279,6 +280,10 @@ void World::strike(const Fault& f) {
   case Strike::raise:
     if (Worker* w = worker(f.index))
       w->raising = true;
+    break;
+  case Strike::flip:
+    if (Worker* w = worker(f.index))
+      w->flipping = true;
     break;
   case Strike::node_loss: {
     Node& node = *nodes[f.index % nodes.size()];

@@ -26,6 +26,7 @@ struct Outcome {
   std::uint64_t generations = 0;
   std::uint64_t redone = 0;   ///< steps
   std::uint64_t fired = 0;    ///< injected faults that struck
+  std::uint64_t mismatches = 0; ///< digests that differed, as told by workers
   std::vector<std::string> unfired;
   Duration took{};
   std::string trace;
@@ -72,6 +73,7 @@ public:
   void entered(Worker& worker, WorkerPhase phase);
   void committed(const Worker& worker, const Version& version);
   void completed(Generation generation);
+  void mismatched() { ++outcome_.mismatches; }
 
   Scenario scenario;
   Random random;

@@ -82,6 +82,22 @@ BOOST_AUTO_TEST_CASE(restart_all_reloads_the_newest_checkpoint_and_redoes_what_c
   holds(s);
 }
 
+// Trap 1.
+BOOST_AUTO_TEST_CASE(a_flipped_bit_is_found_at_the_next_comparison_and_leaves_no_trace_in_the_result) {
+  for (std::uint32_t workers : {2U, 3U})
+    for (std::int64_t ms : {150, 250, 355}) {
+      Scenario s = quiet(workers, 60);
+      const std::uint64_t digest = World(s).run().result.digest;
+      s.faults = {at(ms, Strike::flip, 1)};
+      const Outcome outcome = World(s).run();
+      BOOST_TEST(outcome.violation == "");
+      BOOST_TEST(outcome.mismatches > 0U);
+      BOOST_TEST(outcome.redone > 0U);
+      BOOST_TEST(outcome.result.digest == digest);
+      holds(s);
+    }
+}
+
 // Traps 3 and 4.
 BOOST_AUTO_TEST_CASE(a_cut_off_node_with_all_workers_and_a_master_that_goes_on_elsewhere_never_both_commit) {
   Scenario s = quiet(2, 400);

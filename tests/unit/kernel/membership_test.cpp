@@ -293,6 +293,27 @@ BOOST_AUTO_TEST_CASE(heartbeats_change_no_state_and_tell_how_far_the_job_is) {
   BOOST_TEST((c.kernel.state() == before));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_was_ended_as_a_whole_and_is_resumed_charges_nobody) {
+  Cluster c(settings_for(2));
+  c.run_all(2);
+  c.on(Started{Term{2}});
+  NodeReport fresh{NodeId{0}, Incarnation{2}, Term{2}, 1, "host", 2, {}};
+  for (std::uint32_t slot = 0; slot < 4; ++slot)
+    fresh.slots.push_back(fact(slot, 0, WorkerPhase::empty));
+  auto actions = c.on(fresh);
+  BOOST_TEST(none<WorkerFailed>(actions));
+  BOOST_TEST(c.kernel.state().charges.empty());
+  BOOST_TEST(c.row(0).confirmed);
+  BOOST_TEST(c.order(actions, 0).incarnation == Incarnation{2}); // incarnations go on
+  // An agent that dies alone takes its workers along, and that is a failure.
+  fresh.slots[0] = fact(0, 2, WorkerPhase::running, 2);
+  fresh.sequence = 2;
+  c.on(fresh);
+  fresh.agent = Incarnation{3};
+  fresh.slots[0] = fact(0, 0, WorkerPhase::empty);
+  BOOST_TEST(one<WorkerFailed>(c.on(fresh)).failure.kind == FailureClass::node_loss);
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_node_takes_its_workers_and_their_memory_along_and_counts_again_when_it_is_back) {
   Cluster c(settings_for(2));
   c.run_all(2);

@@ -156,6 +156,21 @@ BOOST_AUTO_TEST_CASE(a_digest_mismatch_limits_the_next_plan_once_and_too_many_fa
   BOOST_TEST(one<DrainRequest>(r.on(DigestMismatch{plan.generation, Step{60}, {}})).generation == plan.generation);
 }
 
+BOOST_AUTO_TEST_CASE(a_mismatch_that_the_inventory_shows_is_not_answered_twice_when_members_report_it_later) {
+  Recovery r;
+  r.run();
+  RosterRow one_half = r.held(0, WorkerPhase::drained, 50);
+  RosterRow other_half = r.held(1, WorkerPhase::drained, 50);
+  one_half.holdings = {holding(40, 1, 4, true), holding(50, 1, 1)};
+  other_half.holdings = {holding(40, 1, 4, true), holding(50, 1, 2)};
+  r.rows({one_half, other_half, r.held(2, WorkerPhase::drained, 39)});
+  const Plan plan = one<Plan>(r.on(r.drained(1)));
+  BOOST_TEST(plan.resume == version(40, 1));
+  r.on(Formed{plan.generation, Step{40}, {key(0), key(1), key(2)}});
+  BOOST_TEST(none<DrainRequest>(r.on(DigestMismatch{Generation{1}, Step{50}, {}})));
+  BOOST_TEST(r.kernel.state().mismatches.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_paused_job_makes_no_plan_until_it_goes_on) {
   Recovery r;
   r.run();
