@@ -8,9 +8,7 @@
 
 #include <array>
 #include <atomic>
-#include <functional>
 #include <memory>
-#include <optional>
 
 namespace troupe {
 
@@ -27,8 +25,6 @@ struct CheckScript {
   std::vector<std::uint32_t> killed; ///< slots whose process dies once, by SIGKILL
   std::uint64_t kill_at = 0;
   FaultPoint where = FaultPoint::reduce;
-  std::optional<std::pair<std::uint32_t, std::uint64_t>> flip =
-    {};                       ///< (slot, step): a bit of its model turns over
   unsigned salt = 1;          ///< seeds rand() and its like differently in each process
   bool watch_gradient = true; ///< compare the registered state before and after each gradient()
 };
@@ -58,8 +54,7 @@ public:
     std::uint64_t model_digest;
     std::uint64_t resumed_step;
     std::uint64_t steps_lost;
-    std::uint64_t mismatch; ///< step + 1 at which digests differed; 0: never
-    std::uint32_t failed;   ///< FailureClass
+    std::uint32_t failed; ///< FailureClass
     SharedText<2000> what;
     SharedText<40> during;
     std::uint64_t wrote_in_gradient; ///< step + 1; 0: never

@@ -123,10 +123,7 @@ public:
     const bool now = step.value == w_.script.kill_at;
     if (point == w_.script.where && now && w_.life == 1 && to_be_killed())
       ::kill(::getpid(), SIGKILL);
-    Effect effect;
-    effect.flip =
-      point == FaultPoint::update && w_.script.flip && *w_.script.flip == std::pair(w_.slot, step.value);
-    return effect;
+    return {};
   }
   void committed(const StepRow&, const Spent& spent) override { me_.spent = spent; }
   std::uint64_t wanted_save(Step) override { return 0; }
@@ -140,9 +137,7 @@ public:
     me_.evaluation = hash.digest();
   }
   void rows_restored(std::span<const StepRow>) override {}
-  void digest_mismatch(Generation, Step step, std::span<const std::uint64_t>) override {
-    me_.mismatch = step.value + 1;
-  }
+  void digest_mismatch(Generation, Step, std::span<const std::uint64_t>) override {}
   void mode(std::string_view) override {}
 
 private:
