@@ -9,7 +9,8 @@ namespace troupe {
 
 LocalCommunicator::LocalCommunicator(const Shape& shape)
   : shape_(shape), node_{shape.f32_count, shape.f64_count},
-    leaves_({0, shape.virtual_total}, shape.virtual_total, node_), roots_(3 * node_.bytes()), attached_(3 * shape.virtual_total * shape.attachment_bytes) {
+    leaves_({0, shape.virtual_total}, shape.virtual_total, node_), roots_(3 * node_.bytes()),
+    attached_(3 * shape.virtual_total * shape.attachment_bytes) {
   for (std::size_t phase = 0; phase < 3; ++phase)
     for (std::size_t v = 0; v < shape.virtual_total; ++v)
       attachments_[phase].emplace_back(

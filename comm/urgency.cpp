@@ -17,13 +17,20 @@ sched_param lowest_real_time() {
   return lowest;
 }
 
+// Real-time threads never yield to ordinary ones, and the thread sanitizer's own locks spin and yield.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool allowed = false;
+#else
+constexpr bool allowed = true;
+#endif
+
 constexpr std::uint64_t shortest_slice_ns = 100'000;
 
 } // namespace
 
 void be_urgent() {
   const auto lowest = lowest_real_time();
-  if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0)
+  if (allowed && ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0)
     return;
   // struct sched_attr of the kernel; its runtime is the slice of a fair thread since Linux 6.12.
   struct {
@@ -42,7 +49,7 @@ void Urgency::raise(pid_t thread) {
     return;
   // Without reset-on-fork, which could not be taken back without privilege.
   const auto lowest = lowest_real_time();
-  if (::sched_setscheduler(thread, SCHED_FIFO, &lowest) != 0)
+  if (!allowed || ::sched_setscheduler(thread, SCHED_FIFO, &lowest) != 0)
     return;
   raised_ = thread;
   policy_ = policy;
