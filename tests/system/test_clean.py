@@ -57,9 +57,14 @@ class Clean(harness.SystemTest):
         self.ended(job, 1)
 
     def test_kill_of_the_node(self):
+        """The command starts another node; the job goes on with new workers, and still ends cleanly."""
         job = self.started()
-        os.kill(job.living("node")[0].pid, signal.SIGKILL)
-        self.ended(job, 1)
+        first = job.living("node")[0].pid
+        os.kill(first, signal.SIGKILL)
+        harness.wait_until(lambda: [one for one in job.living("node") if one.pid != first], "another node", 10)
+        harness.wait_until(lambda: len(job.living("worker")) == 4, "four workers", 20)
+        os.kill(job.process.pid, signal.SIGINT)
+        self.ended(job, 130)
 
     def test_kill_of_a_worker_costs_nothing(self):
         job = self.job("job", epochs=LONG)
