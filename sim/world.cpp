@@ -282,6 +282,7 @@ void World::strike(const Fault& f) {
       w->raising = true;
     break;
   case Strike::flip:
+    memory_lost_ = true; // goes back to the last agreement
     if (Worker* w = worker(f.index))
       w->flipping = true;
     break;
