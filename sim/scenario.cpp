@@ -79,7 +79,8 @@ Scenario draw(std::uint64_t seed) {
     f.index = static_cast<std::uint32_t>(random.below(16));
     // Mostly deaths; the more disturbing, the rarer. Flips, the last kind, have chosen jobs of their own.
     constexpr Strike often[] = {Strike::kill, Strike::kill, Strike::kill_in_phase, Strike::kill_in_phase};
-    f.strike = random.below(2) == 0 ? often[random.below(4)] : static_cast<Strike>(random.below(enum_count(Strike{}) - 1));
+    f.strike = random.below(2) == 0 ? often[random.below(4)]
+                                    : static_cast<Strike>(random.below(enum_count(Strike{}) - 1));
     if (f.strike == Strike::node_loss && s.nodes == 1 && random.below(2) == 0)
       f.strike = Strike::kill_all;
     constexpr WorkerPhase phases[] = {WorkerPhase::starting, WorkerPhase::ready, WorkerPhase::connecting,
