@@ -1,5 +1,5 @@
-"""Which tests of a build directory have their executable under the named folders of the build tree (tests/unit/comm, ...):
-`targets` prints what ninja has to build for them, `names` what `meson test` calls them."""
+"""Which tests of a build directory have their executable under the named folders of the build tree, tests/unit/comm
+say: `targets` prints what ninja has to build for them, `names` what `meson test` calls them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The benches run, and write rows of the documented shape; what they measure is not judged here, except that it is there."""
+"""The benches run, and write rows of the documented shape; what they measure is not judged here."""
 
 import json
 import os

@@ -90,8 +90,8 @@ class Errors(JobFiles):
         if mounted.code != 0:
             raise unittest.SkipTest("needs the right to mount a small file system")
         try:
-            self.refused(harness.DIGITS, 1, "No space left", seconds=40, checkpoint__dir=os.path.join(full, "checkpoints"),
-                         checkpoint__every="200 steps", checkpoint__keep=1000)
+            self.refused(harness.DIGITS, 1, "No space left", seconds=40, checkpoint__keep=1000,
+                         checkpoint__dir=os.path.join(full, "checkpoints"), checkpoint__every="200 steps")
         finally:
             subprocess.run(["umount", full], check=True)
             shutil.rmtree(full)
