@@ -1,8 +1,8 @@
 #define BOOST_TEST_MODULE hdf5_file
 #include "checkpoint/hdf5_file.hpp"
 #include "checkpoint/store.hpp"
-#include "tests/unit/checkpoint/folder.hpp"
 #include "tests/unit/checkpoint/state.hpp"
+#include "tests/unit/folder.hpp"
 
 #include <hdf5.h>
 

@@ -1,9 +1,6 @@
 #define BOOST_TEST_MODULE store
-#include "base/clock.hpp"
-#include "checkpoint/store.hpp"
-#include "tests/unit/checkpoint/folder.hpp"
-#include "tests/unit/checkpoint/state.hpp"
-#include "tests/unit/seed.hpp"
+#include "tests/unit/checkpoint/saving.hpp"
+#include "tests/unit/folder.hpp"
 
 #include <csignal>
 #include <sys/mount.h>
@@ -15,47 +12,6 @@
 using namespace troupe;
 using namespace troupe::checkpoint;
 using namespace troupe::test;
-
-namespace {
-
-CheckpointMeta meta_of(PieceKey k) {
-  CheckpointMeta meta;
-  meta.key = k;
-  meta.position = k.step.value * 64;
-  meta.epoch = k.step.value / 20;
-  meta.seed = 7;
-  meta.virtual_workers = 8;
-  meta.micro_batch = 8;
-  meta.job = "digits";
-  meta.version = "0.1.0";
-  meta.reason = "every 50 steps";
-  return meta;
-}
-
-result<SavedCheckpoint> save(const CheckpointStore& store, const SlotBank& bank, PieceKey k) {
-  if (!bank.find(k))
-    TROUPE_TRY(put(bank, k));
-  return store.save(meta_of(k), bank);
-}
-
-std::vector<PieceKey> keys_in(const std::string& folder) {
-  std::vector<PieceKey> keys;
-  for (const auto found = list_checkpoints(folder).value(); const auto& entry : found)
-    keys.push_back(entry.key);
-  return keys;
-}
-
-// All pieces are those of the checkpoint's key.
-bool holds(const CheckpointReader& reader) {
-  for (std::size_t n = 0; n < reader.layout().size(); ++n) {
-    std::vector<std::byte> bytes(reader.layout().pieces()[n].bytes());
-    if (!reader.read(n, bytes) || bytes != content(reader.layout(), n, reader.meta().key))
-      return false;
-  }
-  return true;
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(a_saved_version_is_listed_verified_and_loaded_with_everything_the_job_said) {
   const Folder folder;
@@ -215,64 +171,6 @@ BOOST_AUTO_TEST_CASE(a_version_overwritten_under_the_writer_is_not_saved) {
   BOOST_TEST((store.save(meta_of(key(5)), bank).error().code == Errc::stale));
   BOOST_TEST((store.save(meta_of(key(1)), bank, [] { return true; }).error().code == Errc::aborted));
   BOOST_TEST(folder.names().empty());
-}
-
-namespace {
-
-int wait_status(pid_t pid) {
-  int status = 0;
-  BOOST_REQUIRE_EQUAL(::waitpid(pid, &status, 0), pid);
-  return status;
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_saver_killed_at_any_moment_leaves_only_complete_checkpoints_and_its_rest_is_swept) {
-  test::for_each_seed(1, [](std::uint64_t seed) {
-    Random random(seed, "kills");
-    const Folder folder;
-    const auto layout = small_layout(60'000);
-    const auto fd = SlotBank::create(layout).value();
-    const auto bank = SlotBank::attach(fd.get()).value();
-    // How long a save takes, to aim at.
-    auto started = monotonic_now();
-    BOOST_REQUIRE(save(CheckpointStore::open(folder.path()).value(), bank, key(1)).has_value());
-    const auto span = static_cast<std::uint64_t>((monotonic_now() - started).count());
-    std::uint64_t newest = 1;
-    int complete = 0;
-    for (std::uint64_t round = 2; round < 62; ++round) {
-      BOOST_REQUIRE(put(bank, key(round)).has_value());
-      const auto pid = ::fork();
-      BOOST_REQUIRE(pid >= 0);
-      if (pid == 0) {
-        const auto store = CheckpointStore::open(folder.path());
-        if (store && save(*store, bank, key(round)) && store->remove(key(round - 3)))
-          ::_exit(0);
-        ::_exit(1);
-      }
-      const auto until = monotonic_now() + Duration(random.below(span + span / 2));
-      while (monotonic_now() < until) {
-      }
-      ::kill(pid, SIGKILL);
-      const auto status = wait_status(pid);
-      BOOST_REQUIRE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
-      complete += WIFSIGNALED(status) ? 0 : 1;
-      std::vector<Refusal> refused;
-      const auto found = newest_sound(folder.path(), refused).value();
-      BOOST_REQUIRE(found.has_value());
-      BOOST_REQUIRE(refused.empty());
-      BOOST_REQUIRE(holds(*found));
-      const auto step = found->meta().key.step.value;
-      BOOST_REQUIRE(step == round || step == newest);
-      BOOST_REQUIRE_EQUAL(found->meta().position, step * 64);
-      BOOST_REQUIRE(WIFSIGNALED(status) || step == round);
-      newest = step;
-    }
-    BOOST_TEST_MESSAGE("saves that finished before the kill: " << complete << " of 60");
-    // The next open sweeps: three files for each checkpoint, and nothing else.
-    BOOST_REQUIRE(CheckpointStore::open(folder.path()).has_value());
-    BOOST_TEST(folder.names().size() == 3 * keys_in(folder.path()).size());
-  });
 }
 
 BOOST_AUTO_TEST_CASE(files_of_a_living_writer_and_of_strangers_are_not_swept) {

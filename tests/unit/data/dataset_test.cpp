@@ -1,5 +1,6 @@
 #define BOOST_TEST_MODULE dataset
 #include "data/dataset.hpp"
+#include "tests/unit/folder.hpp"
 #include "tests/unit/seed.hpp"
 
 #include <zlib.h>
@@ -7,40 +8,26 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <unistd.h>
 
 using namespace troupe;
 using namespace troupe::data;
 
 namespace {
 
-class Folder {
+class Folder : public test::Folder {
 public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "troupe-data-XXXXXX").string();
-    BOOST_REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
   std::string write(const std::string& name, const std::string& text) const {
-    const auto path = (path_ / name).string();
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
+    test::overwrite(*this / name, text);
+    return *this / name;
   }
   std::string write_gz(const std::string& name, const std::string& text) const {
-    const auto path = (path_ / name).string();
-    auto* file = ::gzopen(path.c_str(), "wb");
+    auto* file = ::gzopen((*this / name).c_str(), "wb");
     const auto written = ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
     BOOST_REQUIRE_EQUAL(written, static_cast<int>(text.size()));
     ::gzclose(file);
-    return path;
+    return *this / name;
   }
-  const std::filesystem::path& path() const { return path_; }
-
-private:
-  std::filesystem::path path_;
 };
 
 template <class T>
@@ -58,7 +45,7 @@ std::string error_of(const std::string& text, CsvOptions options = {}) {
   BOOST_REQUIRE_MESSAGE(!read, "accepted: " << text);
   BOOST_TEST((read.error().code == Errc::invalid || read.error().code == Errc::exhausted));
   const auto& context = read.error().context;
-  const auto prefix = folder.path().string() + "/";
+  const auto prefix = folder.path() + "/";
   BOOST_REQUIRE(context.find(prefix) == 0);
   return context.substr(prefix.size());
 }
@@ -127,9 +114,9 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_column) {
 
 BOOST_AUTO_TEST_CASE(missing_files_and_folders_and_damaged_archives_are_named) {
   Folder folder;
-  const auto missing = read_csv((folder.path() / "no.csv").string(), {});
+  const auto missing = read_csv(folder / "no.csv", {});
   BOOST_TEST(missing.error().context.find("no.csv: No such file or directory") != std::string::npos);
-  BOOST_TEST(!read_csv(folder.path().string(), {}).has_value());
+  BOOST_TEST(!read_csv(folder.path(), {}).has_value());
   std::string text;
   for (int i = 0; i < 20'000; ++i)
     text += std::to_string(i * 7919 % 10'007) + ",1\n";
@@ -146,8 +133,7 @@ BOOST_AUTO_TEST_CASE(every_flipped_byte_of_a_compressed_file_is_noticed_or_chang
     text += std::to_string(i * 31 % 17) + "," + std::to_string(i % 10) + "\n";
   const auto path = folder.write_gz("d.csv.gz", text);
   const auto right = read_csv(path, {}).value().hash();
-  std::ifstream in(path, std::ios::binary);
-  const std::string packed{std::istreambuf_iterator<char>(in), {}};
+  const auto packed = test::contents(path);
   for (std::size_t i = 0; i < packed.size(); ++i) {
     auto damaged = packed;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x10);

@@ -1,4 +1,6 @@
-// A folder of its own for one test, removed with everything in it at the end. Lives on the test's thread.
+// A folder of its own for one test, removed with everything in it at the end. In memory where there is such a file
+// system: what is tested is the order of calls, and a busy disk may take seconds for one fsync. Lives on the test's
+// thread.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +11,7 @@
 #include <iterator>
 #include <stdlib.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace troupe::test {
@@ -16,7 +19,9 @@ namespace troupe::test {
 class Folder {
 public:
   Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "troupe-test-XXXXXX").string();
+    const bool memory = ::access("/dev/shm", W_OK | X_OK) == 0;
+    const auto parent = memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "troupe-test-XXXXXX").string();
     BOOST_REQUIRE(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }
