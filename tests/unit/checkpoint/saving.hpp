@@ -1,4 +1,4 @@
-// Saving versions of the small state, and telling right checkpoints from wrong ones. Plain helpers, on the test's thread.
+// Saving versions of the small state, and telling right checkpoints from wrong ones. Plain helpers, test thread only.
 #pragma once
 
 #include "checkpoint/store.hpp"
