@@ -192,7 +192,7 @@ int Launcher::run(int config_fd) {
   const int status = reap(*master);
   if (node_here)
     finish(*node, SIGTERM, config_.limits.stop + std::chrono::seconds(2));
-  if (status > 128)
+  if (status > 128 && status != exit_interrupted) // 130 is the master's own word
     return complain(
       fmt::format("the master was killed by signal {}; the same command with --resume goes on from the "
                   "newest checkpoint",
