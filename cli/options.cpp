@@ -108,9 +108,9 @@ void add_control(CLI::App& app, Options& o) {
 void add_tools(CLI::App& app, Options& o) {
   auto* check = app.add_subcommand(
     "check", "Does this trainer keep the promises? Trains a few steps with 1, 2 and 3 workers");
-  check->add_option("target", o.check.target, "Job file, or a module with a check job")
+  check->add_option("target", o.check.target, "Job file")
     ->required()
-    ->type_name("JOB.toml|LIB.so");
+    ->type_name("JOB.toml");
   repeated(check, "--set", o.check.set, "section.key=value, over the job file; repeatable");
   check->add_option("--steps", o.check.steps, "Steps to train")->check(CLI::Range(3u, 1000000u));
   auto* replay = app.add_subcommand("replay", "Make every decision of an event log again and compare");
