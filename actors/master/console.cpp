@@ -44,11 +44,11 @@ void tell_outcome(Self self) {
 } // namespace
 
 caf::behavior console_actor(Self self, MasterWiring* wiring, const ConsoleOutlets* settings) {
-  auto& st = self->state;
-  st.wiring = wiring;
-  st.settings = settings;
-  st.history = std::make_unique<History>(wiring->config, settings->total_steps);
-  st.metrics = std::make_unique<MetricsFile>(settings->metrics_path);
+  auto& mine = self->state;
+  mine.wiring = wiring;
+  mine.settings = settings;
+  mine.history = std::make_unique<History>(wiring->config, settings->total_steps);
+  mine.metrics = std::make_unique<MetricsFile>(settings->metrics_path);
   self->set_error_handler(
     [](caf::error& e) { log(LogLevel::warn, "console.error", "{}", caf::to_string(e)); });
   self->request(wiring->directory.find(role::journal), wiring->config.limits.request, Follow{})

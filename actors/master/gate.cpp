@@ -232,9 +232,9 @@ void with(const Message<T>& message, F&& f) {
 } // namespace
 
 caf::behavior gate_actor(Self self, MasterWiring* wiring, const GateSettings* settings) {
-  auto& st = self->state;
-  st.wiring = wiring;
-  st.settings = settings;
+  auto& mine = self->state;
+  mine.wiring = wiring;
+  mine.settings = settings;
   self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "gate.error", "{}", caf::to_string(e)); });
   self->set_down_handler([self](const caf::down_msg& down) { node_down(self, down); });
   auto port = self->system().middleman().publish(self, 0, settings->listen.c_str());

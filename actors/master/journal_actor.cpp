@@ -79,7 +79,7 @@ JournalState::~JournalState() {
 }
 
 caf::behavior journal_actor(Self self, MasterWiring* wiring, const JournalPaths* paths) {
-  auto& st = self->state;
+  auto& mine = self->state;
   self->set_error_handler(
     [](caf::error& e) { log(LogLevel::warn, "journal.error", "{}", caf::to_string(e)); });
   auto journal = JournalFile::open(paths->journal);
@@ -93,11 +93,11 @@ caf::behavior journal_actor(Self self, MasterWiring* wiring, const JournalPaths*
     auto events = JournalFile::open(paths->events);
     if (!events)
       return give_up(events.error());
-    st.events.emplace(std::move(*events));
+    mine.events.emplace(std::move(*events));
   }
-  st.journal.emplace(std::move(*journal));
-  st.sequence = std::max(st.journal->last_sequence(), st.events ? st.events->last_sequence() : 0);
-  if (st.journal->last_term() < wiring->term) { // the first life in this term
+  mine.journal.emplace(std::move(*journal));
+  mine.sequence = std::max(mine.journal->last_sequence(), mine.events ? mine.events->last_sequence() : 0);
+  if (mine.journal->last_term() < wiring->term) { // the first life in this term
     JournalRecord term;
     term.kind = RecordKind::term;
     add(self, wiring, term);
@@ -105,7 +105,7 @@ caf::behavior journal_actor(Self self, MasterWiring* wiring, const JournalPaths*
     settings.kind = RecordKind::settings;
     settings.payload = encode<schema::KernelSettings>(wiring->settings);
     add(self, wiring, settings);
-    if (auto done = st.journal->sync(); !done)
+    if (auto done = mine.journal->sync(); !done)
       return give_up(done.error());
   }
   return {

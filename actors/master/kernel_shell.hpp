@@ -167,9 +167,9 @@ void replay(K& kernel, const std::vector<JournalRecord>& records) {
 template <class K>
 caf::behavior kernel_shell(caf::stateful_actor<KernelShellState<K>>* self, MasterWiring* wiring,
                            std::function<std::unique_ptr<K>()> make) {
-  auto& st = self->state;
-  st.wiring = wiring;
-  st.kernel = make();
+  auto& mine = self->state;
+  mine.wiring = wiring;
+  mine.kernel = make();
   self->set_error_handler(
     [](caf::error& e) { log(LogLevel::warn, "kernel.error", "{}: {}", K::name, caf::to_string(e)); });
   // Everything else waits in the mailbox until the past is known.

@@ -29,14 +29,14 @@ void with(const Message<T>& message, F&& f) {
 
 caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSettings* settings, caf::actor gate,
                          const Directory* names) {
-  auto& st = self->state;
-  st.settings = settings;
-  st.names = names;
-  st.slots.resize(settings->slots);
+  auto& mine = self->state;
+  mine.settings = settings;
+  mine.names = names;
+  mine.slots.resize(settings->slots);
   for (std::uint32_t i = 0; i < settings->slots; ++i)
-    st.slots[i].fact.slot = SlotId{i};
+    mine.slots[i].fact.slot = SlotId{i};
   caf::actor me{self};
-  st.watcher = std::make_unique<ProcessWatcher>([me](std::uint64_t token, ExitStatus status) {
+  mine.watcher = std::make_unique<ProcessWatcher>([me](std::uint64_t token, ExitStatus status) {
     caf::anon_send(me, ProcessEnded{token, status});
   });
   self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "node.error", "{}", caf::to_string(e)); });
@@ -61,7 +61,7 @@ caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSetting
     self->quit(port.error());
     return {};
   }
-  st.port = *port;
+  mine.port = *port;
   join(self, gate);
   return {
     [self](const Message<schema::SlotsOrder>& m) {

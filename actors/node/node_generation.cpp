@@ -123,7 +123,6 @@ void loaded(Self self, const LoadDone& done) {
 }
 
 void persist(Self self, Slot& slot, const SaveReady& ready) {
-  auto& st = self->state;
   auto answer = [&](const Error& error) {
     Persisted failed;
     failed.request = ready.request;
