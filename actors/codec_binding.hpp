@@ -14,7 +14,8 @@ public:
     std::string_view name;
     std::size_t offset = 0;       ///< in the C++ object
     std::unique_ptr<Binding> type;
-    std::uint32_t wire_at = 0;    ///< bool: bit of the data section; other scalars: byte of it; else index of the pointer
+    std::uint32_t wire_at =
+      0; ///< bool: bit of the data section; other scalars: byte of it; else index of the pointer
     std::uint64_t mask = 0;       ///< default of the schema, which the wire is XORed with
     std::uint16_t discriminant = 0;
     bool skip_empty = true;       ///< an empty one is not written: a fresh object has it empty as well

@@ -223,8 +223,8 @@ result<void> JournalFile::load() {
   if (cut_bytes_ > 0 && ::ftruncate(fd_.get(), static_cast<off_t>(end)) != 0)
     return fail_errno(Errc::exhausted, "cut the torn end of " + path_, errno);
   if (cut_bytes_ > 0)
-    log(LogLevel::warn, "journal.cut", "path={} bytes={} after={}: half written when its writer died", path_, cut_bytes_,
-        last_sequence_);
+    log(LogLevel::warn, "journal.cut", "path={} bytes={} after={}: half written when its writer died", path_,
+        cut_bytes_, last_sequence_);
   bytes_ = end;
   return {};
 }

@@ -58,11 +58,11 @@ std::string own_program() {
 
 result<std::string> worker_program() {
   const auto here = fs::path(own_program()).parent_path();
-  for (const auto& place : {here / "troupe-worker", here / "../libexec/troupe/troupe-worker"})
+  for (const auto& place : {here / "cli/troupe-worker", here / "../libexec/troupe/troupe-worker"})
     if (std::error_code error; fs::exists(place, error))
       return fs::weakly_canonical(place).string();
   return fail(Errc::invalid,
-              "troupe-worker is neither beside troupe nor in ../libexec/troupe: build or install again");
+              "troupe-worker is neither in cli/ (a build tree) nor in ../libexec/troupe: build or install again");
 }
 
 JobPaths::JobPaths(const std::string& d)
