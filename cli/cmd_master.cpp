@@ -20,6 +20,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 
 namespace troupe {
@@ -114,6 +115,8 @@ int cmd_master(const MasterOptions& options) {
     caf::actor_system system{caf_config};
     told = run_master(system, inputs, stop);
   }
+  std::error_code gone;
+  std::filesystem::remove_all(paths.run, gone);
   if (!told)
     return complain(told.error().context, told.error().code == Errc::invalid ? exit_usage : exit_failed);
   auto& report = *told;

@@ -79,6 +79,7 @@ private:
     if (!decoded)
       return decoded.error().context;
     ++events_;
+    term_ = record.term;
     const auto actions = kernel.on(*decoded, record.now);
     if (verbose_) {
       std::printf("          %s\n", to_json<typename Schemas::Event>(*decoded).c_str());
@@ -103,8 +104,8 @@ private:
     auto decoded = decode<typename Schemas::State, typename K::State>(record.payload);
     if (!decoded)
       return decoded.error().context;
-    // A log that begins with snapshots continues a journal: there is no earlier state to compare with.
-    const bool begun = events_ > 0;
+    // A term begins with what the journal kept, which may be less than this log, or more: nothing to compare with.
+    const bool begun = events_ > 0 && record.term == term_;
     const auto now = encode<typename Schemas::State>(kernel.state());
     kernel.restore(std::move(*decoded));
     if (begun && now != record.payload)
@@ -125,6 +126,7 @@ private:
   std::uint64_t records_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t decisions_ = 0;
+  Term term_; ///< of the newest event
   std::tuple<Ptr<MembershipKernel>, Ptr<RendezvousKernel>, Ptr<RecoveryKernel>, Ptr<ShardsKernel>,
              Ptr<CheckpointsKernel>, Ptr<ScalingKernel>, Ptr<FaultsKernel>>
     kernels_;

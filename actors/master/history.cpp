@@ -32,6 +32,7 @@ History::History(const JobConfig& config, std::uint64_t total_steps)
   base_.total_steps = total_steps;
   base_.workers.start = config.workers.start;
   base_.dir = config.job.dir;
+  saves_ = config.checkpoint.every.kind != CadenceKind::never;
 }
 
 void History::record(const JournalRecord& record) {
@@ -107,17 +108,32 @@ void History::event(RecoveryKernel*, const JournalRecord& record, const Pause& p
 }
 
 void History::event(CheckpointsKernel*, const JournalRecord& record, const Persisted& done) {
-  if (done.ok) {
-    CheckpointRow row;
-    row.step = done.key.step.value;
-    row.generation = done.key.generation.value;
-    row.path = done.path;
-    row.ms = to_ms(done.took);
-    row.best = done.best;
-    checkpoints_.push_back(std::move(row));
-  } else {
-    say(record.wall_ns, fmt::format("checkpoint failed: {}", done.error));
+  if (!done.ok) {
+    if (save_error_.empty()) // once, until one succeeds again
+      say(record.wall_ns, fmt::format("checkpoint failed, training goes on: {}", done.error));
+    save_error_ = done.error;
+    return;
   }
+  if (!save_error_.empty())
+    say(record.wall_ns, "checkpoints are written again");
+  save_error_.clear();
+  CheckpointRow row;
+  row.step = done.key.step.value;
+  row.generation = done.key.generation.value;
+  row.path = done.path;
+  row.ms = to_ms(done.took);
+  row.best = done.best;
+  checkpoints_.push_back(std::move(row));
+}
+
+// A job whose last step is on no disk is not done, whatever its memory held.
+void History::action(MembershipKernel*, const JournalRecord&, const AllStopped&) {
+  stopped_ = true;
+  if (result_ != "done" || !saves_ || save_error_.empty())
+    return;
+  result_ = "failed";
+  cause_ = "no checkpoint of the last step could be written: " + save_error_;
+  details_.emplace_back("make room, then go on with --resume");
 }
 
 void History::event(CheckpointsKernel*, const JournalRecord&, const StopRequest& stop) {

@@ -73,7 +73,7 @@ public:
   void action(MembershipKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
   void action(RendezvousKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
   void action(RecoveryKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
-  void action(MembershipKernel*, const JournalRecord&, const AllStopped&) { stopped_ = true; }
+  void action(MembershipKernel*, const JournalRecord&, const AllStopped&);
   void action(RendezvousKernel*, const JournalRecord&, const GenerationOrder&);
   void action(RendezvousKernel*, const JournalRecord&, const Formed&);
   void action(RendezvousKernel*, const JournalRecord&, const JobFinished&);
@@ -150,6 +150,8 @@ private:
   std::uint64_t digest_ = 0;
   std::string result_; ///< empty: still running
   std::string cause_;
+  bool saves_ = true;                          ///< a checkpoint of the last step is wanted
+  std::string save_error_;                     ///< of the newest save; empty: it succeeded
   std::vector<std::string> details_;
 };
 

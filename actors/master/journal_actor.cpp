@@ -119,7 +119,7 @@ caf::behavior journal_actor(Self self, MasterWiring* wiring, const JournalPaths*
           check(self, st.events->flush());
         self->send(caf::actor_cast<caf::actor>(self->current_sender()), Committed{append.token});
       }
-      if (snapshot && ++st.snapshots == wiring->kernels.size()) {
+      if (snapshot && ++st.snapshots >= wiring->kernels.size()) {
         check(self, shorten(*st.journal, paths->journal));
         st.snapshots = 0;
         st.since_snapshot = 0;

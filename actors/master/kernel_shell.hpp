@@ -145,6 +145,17 @@ void release(ShellSelf<K> self, std::uint64_t token) {
   }
 }
 
+template <class K>
+void append_snapshot(ShellSelf<K> self) {
+  Append append;
+  append.record.kind = RecordKind::snapshot;
+  append.record.kernel = K::name;
+  append.record.now = monotonic_now();
+  append.record.payload = encode<typename kernel_schema<K>::State>(self->state.kernel->state());
+  if (auto journal = self->state.wiring->directory.find(role::journal))
+    self->send(journal, std::move(append));
+}
+
 /// The kernel's past, record by record; actions were carried out by earlier lives.
 template <class K>
 void replay(K& kernel, const std::vector<JournalRecord>& records) {
@@ -180,6 +191,9 @@ caf::behavior kernel_shell(caf::stateful_actor<KernelShellState<K>>* self, Maste
       [self](const Records& past) {
         auto& st = self->state;
         detail::replay(*st.kernel, past.records);
+        // An event log that begins with this term can then be replayed by itself.
+        if (st.wiring->directory.life(std::string(K::name)) == 1 && !past.records.empty())
+          detail::append_snapshot<K>(self);
         detail::take<K>(self, Started{st.wiring->term});
         if (st.wiring->directory.life(std::string(K::name)) > 1)
           tell_kernels(st.wiring->directory, PeerRestarted{std::string(K::name)});
@@ -202,14 +216,7 @@ caf::behavior kernel_shell(caf::stateful_actor<KernelShellState<K>>* self, Maste
         detail::take<K>(self, tick);
     },
     [self](FlushAtom) { // the journal wants a snapshot, to drop what came before it
-      auto& st = self->state;
-      Append append;
-      append.record.kind = RecordKind::snapshot;
-      append.record.kernel = K::name;
-      append.record.now = monotonic_now();
-      append.record.payload = encode<typename kernel_schema<K>::State>(st.kernel->state());
-      if (auto journal = st.wiring->directory.find(role::journal))
-        self->send(journal, std::move(append));
+      detail::append_snapshot<K>(self);
     },
   };
 }

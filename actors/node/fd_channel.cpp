@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t packet_magic = 0x54524650; // "TRFP"
 constexpr std::size_t max_fds = 61;
+constexpr std::size_t max_words = 32 << 10;
 
 struct Header {
   std::uint32_t magic;
@@ -68,6 +69,19 @@ result<void> send_fds(int channel, FdPacketKind kind, Generation generation, con
   if (::sendmsg(channel, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
     return fail_errno(Errc::peer_lost, "send descriptors to a worker", errno);
   return {};
+}
+
+void send_last_words(int channel, const std::vector<std::uint8_t>& bytes) {
+  if (bytes.size() > max_words)
+    return;
+  [[maybe_unused]] const auto n = ::send(channel, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+std::vector<std::uint8_t> receive_last_words(int channel) {
+  std::vector<std::uint8_t> bytes(max_words);
+  const auto n = ::recv(channel, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return bytes;
 }
 
 result<FdPacket> receive_fds(int channel, Duration timeout) {

@@ -35,6 +35,11 @@ result<std::pair<UniqueFd, UniqueFd>> make_fd_channel();
 result<void> send_fds(int channel, FdPacketKind kind, Generation generation, const std::vector<SlotId>& slots,
                       const std::vector<int>& fds);
 
+/// What a worker says to its node when it fails: bytes that outlive it in the channel. At most 32 KiB; never blocks.
+void send_last_words(int channel, const std::vector<std::uint8_t>& bytes);
+/// Empty: it said none.
+std::vector<std::uint8_t> receive_last_words(int channel);
+
 /// Waits for the next packet. Errc::deadline, or Errc::peer_lost when the node is gone.
 result<FdPacket> receive_fds(int channel, Duration timeout);
 

@@ -233,6 +233,9 @@ void ended(Self self, const ProcessEnded& end) {
   if (!slot.runs() || slot.fact.incarnation != incarnation)
     return;
   const bool member = st.generation.plan && member_of(*st.generation.plan, st.node, slot);
+  if (const auto words = receive_last_words(slot.channel.get()); !words.empty())
+    if (auto failure = decode<schema::Failure>(words))
+      slot.fact.failure = std::move(*failure);
   slot.fact.failure = failure_of(slot, end.status);
   slot.fact.phase = WorkerPhase::exited;
   slot.process.reset();

@@ -1,6 +1,8 @@
 #include "actors/worker/process_port.hpp"
 
+#include "actors/codec.hpp"
 #include "actors/node/fd_channel.hpp"
+#include "actors/schemas.hpp"
 #include "base/log.hpp"
 #include "checkpoint/slot_bank.hpp"
 #include "comm/host_communicator.hpp"
@@ -291,6 +293,8 @@ void ProcessPort::failed(const Failure& failure) {
   std::lock_guard lock(mutex_);
   report_.fact.failure = failure;
   send_report();
+  // The process is about to end, maybe before it is connected: the channel keeps what a message may not.
+  send_last_words(settings_.channel, encode<schema::Failure>(failure));
 }
 
 void ProcessPort::send_report() {

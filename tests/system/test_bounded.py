@@ -11,7 +11,7 @@ EARLY, LATE = 20, 200
 
 class Bounded(harness.SystemTest):
     def test_two_hundred_kills_leave_nothing_in_master_and_node(self):
-        job = self.job("job", epochs=1000000, recovery__budget_signal=1000000, recovery__backoff="0s")
+        job = self.job("job", epochs=1000000, recovery__budget_signal="1000000 per 60s", recovery__backoff="0s")
         job.start()
         job.wait_for_step(20)
         keepers = {role: job.living(role)[0] for role in ("master", "node")}
