@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <tuple>
 
@@ -79,7 +80,7 @@ private:
     if (!decoded)
       return decoded.error().context;
     ++events_;
-    term_ = record.term;
+    terms_[record.kernel] = record.term;
     const auto actions = kernel.on(*decoded, record.now);
     if (verbose_) {
       std::printf("          %s\n", to_json<typename Schemas::Event>(*decoded).c_str());
@@ -105,7 +106,8 @@ private:
     if (!decoded)
       return decoded.error().context;
     // A term begins with what the journal kept, which may be less than this log, or more: nothing to compare with.
-    const bool begun = events_ > 0 && record.term == term_;
+    const auto before = terms_.find(record.kernel);
+    const bool begun = before != terms_.end() && before->second == record.term;
     const auto now = encode<typename Schemas::State>(kernel.state());
     kernel.restore(std::move(*decoded));
     if (begun && now != record.payload)
@@ -126,7 +128,7 @@ private:
   std::uint64_t records_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t decisions_ = 0;
-  Term term_; ///< of the newest event
+  std::map<std::string, Term> terms_; ///< of each kernel's newest event
   std::tuple<Ptr<MembershipKernel>, Ptr<RendezvousKernel>, Ptr<RecoveryKernel>, Ptr<ShardsKernel>,
              Ptr<CheckpointsKernel>, Ptr<ScalingKernel>, Ptr<FaultsKernel>>
     kernels_;
