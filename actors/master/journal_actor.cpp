@@ -12,7 +12,7 @@ namespace {
 using Self = caf::stateful_actor<JournalState>*;
 
 /// Records after which all kernels are asked for a snapshot, and the journal is cut.
-constexpr std::uint64_t records_per_snapshot = 2000;
+constexpr std::uint64_t records_per_snapshot = 400;
 
 void check(Self self, const result<void>& done) {
   if (done)
