@@ -109,7 +109,9 @@ private:
     const auto before = terms_.find(record.kernel);
     const bool begun = before != terms_.end() && before->second == record.term;
     const auto now = encode<typename Schemas::State>(kernel.state());
-    kernel.restore(std::move(*decoded));
+    // What a kernel remembers outside its state goes on within a term, so only a new term starts from the snapshot.
+    if (!begun)
+      kernel.restore(std::move(*decoded));
     if (begun && now != record.payload)
       return fmt::format("the state of {} differs from the snapshot", K::name);
     return {};

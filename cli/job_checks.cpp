@@ -101,7 +101,7 @@ private:
                     "keep one of them");
     if (e.path.empty() && c_.data.test == 0)
       for (auto key : {"evaluation.every", "evaluation.metric", "evaluation.patience"})
-        if (given(key))
+        if (given(key) && e.every.kind != CadenceKind::never)
           return refuse(
             key, fmt::format("[evaluation] {} without evaluation data", std::string_view(key).substr(11)),
             "give [evaluation] path or [data] test");
