@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(a_start_up_error_is_never_retried_and_its_cause_is_told) {
   c.report();
   const auto actions = c.report(died(0, 1, FailureClass::startup, "no such file: digits.csv"));
   BOOST_TEST(one<FailJob>(actions).cause.find("no such file: digits.csv") != std::string::npos);
-  for (const SlotOrder& order : all_of<SlotsOrder>(actions).back().slots)
+  const auto orders = all_of<SlotsOrder>(actions);
+  for (const SlotOrder& order : orders.back().slots)
     BOOST_TEST(!order.run);
 }
 
