@@ -127,7 +127,7 @@ LifeLine::~LifeLine() {
 result<void> LifeLine::join(const Segment& segment, std::uint32_t rank, std::function<void()> on_poison) {
   TROUPE_ASSERT(rank < segment.size(), "rank is a member of the generation");
   Error error;
-  Order order{Order::join, {&segment, rank, std::move(on_poison)}, &error, false};
+  Order order{Order::join, {&segment, rank, std::move(on_poison), false}, &error, false};
   give(order);
   if (error.code != Errc::none)
     return tl::make_unexpected(std::move(error));
@@ -135,7 +135,7 @@ result<void> LifeLine::join(const Segment& segment, std::uint32_t rank, std::fun
 }
 
 void LifeLine::leave(const Segment& segment, std::uint32_t rank) noexcept {
-  Order order{Order::leave, {&segment, rank, {}}, nullptr, false};
+  Order order{Order::leave, {&segment, rank, {}, false}, nullptr, false};
   give(order);
 }
 
@@ -171,9 +171,11 @@ void LifeLine::run() {
         watched.push_back(*next);
       if (!m.segment->poisoned()) {
         watched.push_back({&m.segment->poison_word(), 0, false});
-      } else if (m.on_poison) {
-        m.on_poison();
-        m.on_poison = nullptr;
+      } else if (!m.told) {
+        m.told = true;
+        if (m.on_poison)
+          m.on_poison();
+        m.segment->wake_poisoned(); // whoever poisoned may have died before it woke anyone
       }
     }
     if (!stop_)

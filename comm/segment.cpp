@@ -252,8 +252,10 @@ std::span<std::byte> Segment::attachment(std::uint32_t phase, std::uint32_t v) c
 
 bool Segment::poison(std::uint32_t writer, PoisonSource source, std::uint32_t dead_rank,
                      std::string_view cause) const noexcept {
-  if (poisoned())
+  if (poisoned()) {
+    wake_poisoned(); // the first one may have died before it did
     return false;
+  }
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   auto& record = reinterpret_cast<MemberCell*>(member(writer))->records[static_cast<std::uint32_t>(source)];
@@ -264,10 +266,14 @@ bool Segment::poison(std::uint32_t writer, PoisonSource source, std::uint32_t de
   std::uint32_t none = 0;
   const auto word = 1 + writer * poison_sources + static_cast<std::uint32_t>(source);
   const bool first = poison_word().compare_exchange_strong(none, word);
+  wake_poisoned();
+  return first;
+}
+
+void Segment::wake_poisoned() const noexcept {
   gate().fetch_add(1);
   futex::wake_all(poison_word()); // the life threads first: they make those who wait at the gate run at once
   futex::wake_all(gate());
-  return first;
 }
 
 Segment::PoisonFacts Segment::poison_facts() const {

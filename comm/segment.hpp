@@ -102,6 +102,8 @@ public:
   /// The caller sees to it that no two calls run at once for the same (writer, source).
   bool poison(std::uint32_t writer, PoisonSource source, std::uint32_t dead_rank,
               std::string_view cause) const noexcept;
+  /// Wakes everyone who sleeps on this generation, so that they see its poison. Any number of times, any thread.
+  void wake_poisoned() const noexcept;
   /// 0 until then; sleepers on it are woken. Only poison() changes it.
   futex::Word& poison_word() const noexcept;
   bool poisoned() const noexcept { return poison_word().load(std::memory_order_acquire) != 0; }

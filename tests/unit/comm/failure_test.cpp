@@ -80,6 +80,25 @@ BOOST_AUTO_TEST_CASE(two_or_more_deaths_at_once_free_the_last_survivors) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_poisoner_that_dies_before_it_woke_anyone_is_made_good_by_its_watcher) {
+  Group g(4);
+  for (std::uint32_t r = 0; r < 3; ++r)
+    g.children.start([&g, r] { return work_until_freed(g.fd.get(), g.spec, r, *g.stage); });
+  g.children.start([&g] {
+    LifeLine life;
+    auto comm = HostCommunicator::join(g.fd.get(), g.spec, Rank{3}, life);
+    auto segment = Segment::attach(g.fd.get());
+    if (!comm || !segment || !(*comm)->barrier() || !g.stage->ready[0].wait())
+      return 60;
+    while ((*segment)->waiters().load() < 3) // all others sleep
+      std::this_thread::yield();
+    (*segment)->poison_word().store(1);
+    ::_exit(0);
+  });
+  for (std::uint32_t r = 0; r < 3; ++r)
+    BOOST_TEST(g.children.wait(r, std::chrono::seconds(10)).exit_code == freed);
+}
+
 BOOST_AUTO_TEST_CASE(a_member_that_dies_before_it_ever_joined_leaves_the_others_to_an_abort_from_outside) {
   Group g(3);
   for (std::uint32_t r = 0; r < 2; ++r)
