@@ -4,12 +4,18 @@
 // Time and Duration Int64 nanoseconds, optional and containers lists, a map a list of {key, value}, a variant a struct
 // with one unnamed union. Bytes are one flat message of whole 8-byte words. Decoding believes nothing: it is bounded
 // in size, list lengths, text and memory, and returns Errc::invalid that names the field. Any thread.
+//
+// Every pair is bound once, in codec_types.cpp, so that users see no shape: a type that is not listed there does not
+// link.
 #pragma once
 
-#include "actors/codec_shape.hpp"
 #include "base/errors.hpp"
 
+#include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -33,14 +39,17 @@ template <class Schema>
 SchemaHandle schema_handle();
 
 class Binding;
+struct TypeShape;
 
 /// A shape bound to a schema, made once per pair. Dies (assertion) when they differ.
-const Binding* make_binding(const Shape&, SchemaHandle);
+const Binding* make_binding(const TypeShape&, SchemaHandle);
 /// One line per difference between struct and schema; empty when they agree.
-std::vector<std::string> schema_differences(const Shape&, SchemaHandle);
+std::vector<std::string> schema_differences(const TypeShape&, SchemaHandle);
 /// Text of a schema that fits the shape, for a new type: what a failing test suggests.
-std::string suggest_schema(std::string_view name, const Shape&);
+std::string suggest_schema(std::string_view name, const TypeShape&);
 
+/// Of the C++ type.
+const TypeShape& shape(const Binding*);
 Bytes encode(const Binding*, const void* object);
 /// `object` is freshly made; on failure it holds whatever was read until then.
 result<void> decode(const Binding*, void* object, std::span<const std::uint8_t>, const DecodeLimits&);
@@ -49,10 +58,7 @@ result<void> from_json(const Binding*, void* object, std::string_view json, cons
 
 namespace detail {
 template <class Schema, class T>
-const Binding* binding_of() {
-  static const Binding* const binding = make_binding(shape_of<T>(), schema_handle<Schema>());
-  return binding;
-}
+const Binding* binding_of();
 } // namespace detail
 
 template <class Schema, class T>

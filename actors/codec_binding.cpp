@@ -31,7 +31,7 @@ std::string camel_case(std::string_view name) {
 
 std::string_view view(kj::StringPtr s) { return {s.begin(), s.size()}; }
 
-Which scalar_type(const Shape& shape) {
+Which scalar_type(const TypeShape& shape) {
   switch (shape.kind) {
   case ShapeKind::boolean:
     return Which::BOOL;
@@ -71,7 +71,7 @@ std::string_view type_name(Which which) {
   return i < std::size(names) ? names[i] : "?";
 }
 
-void compare_enumerators(const Shape& shape, capnp::EnumSchema schema, const std::string& path,
+void compare_enumerators(const TypeShape& shape, capnp::EnumSchema schema, const std::string& path,
                          std::vector<std::string>& differences) {
   auto there = schema.getEnumerants();
   if (there.size() != shape.enumerators)
@@ -121,7 +121,7 @@ std::uint64_t default_bits(capnp::schema::Value::Reader value) {
   }
 }
 
-bool is_empty_in(const Shape& record, const Shape::Field& field) {
+bool is_empty_in(const TypeShape& record, const TypeShape::Field& field) {
   if (record.prototype == nullptr)
     return true;
   const void* p = static_cast<const char*>(record.prototype) + field.offset;
@@ -137,7 +137,7 @@ bool is_empty_in(const Shape& record, const Shape::Field& field) {
   }
 }
 
-void bind_field(Binding& binding, const Shape::Field& field, capnp::StructSchema::Field wire, const std::string& path,
+void bind_field(Binding& binding, const TypeShape::Field& field, capnp::StructSchema::Field wire, const std::string& path,
                 std::vector<std::string>& differences) {
   auto proto = wire.getProto();
   if (!proto.isSlot()) {
@@ -164,7 +164,7 @@ void bind_field(Binding& binding, const Shape::Field& field, capnp::StructSchema
 
 void bind_fields(Binding& binding, capnp::StructSchema schema, const std::string& path,
                  std::vector<std::string>& differences) {
-  const Shape& shape = *binding.shape;
+  const TypeShape& shape = *binding.shape;
   auto layout = schema.getProto().getStruct();
   binding.data_words = layout.getDataWordCount();
   binding.pointers = layout.getPointerCount();
@@ -202,7 +202,7 @@ void bind_fields(Binding& binding, capnp::StructSchema schema, const std::string
 
 } // namespace
 
-std::unique_ptr<Binding> bind_type(const Shape& shape, capnp::Type wire, const std::string& path,
+std::unique_ptr<Binding> bind_type(const TypeShape& shape, capnp::Type wire, const std::string& path,
                                    std::vector<std::string>& differences) {
   auto binding = std::make_unique<Binding>();
   binding->shape = &shape;
@@ -222,7 +222,11 @@ std::unique_ptr<Binding> bind_type(const Shape& shape, capnp::Type wire, const s
   return binding;
 }
 
-const Binding* make_binding(const Shape& shape, SchemaHandle handle) {
+const TypeShape& shape(const Binding* binding) {
+  return *binding->shape;
+}
+
+const Binding* make_binding(const TypeShape& shape, SchemaHandle handle) {
   std::vector<std::string> differences;
   auto schema = struct_schema(handle);
   auto binding = bind_type(shape, schema, std::string(view(schema.getShortDisplayName())), differences);
@@ -231,7 +235,7 @@ const Binding* make_binding(const Shape& shape, SchemaHandle handle) {
   return binding.release();
 }
 
-std::vector<std::string> schema_differences(const Shape& shape, SchemaHandle handle) {
+std::vector<std::string> schema_differences(const TypeShape& shape, SchemaHandle handle) {
   std::vector<std::string> differences;
   auto schema = struct_schema(handle);
   bind_type(shape, schema, std::string(view(schema.getShortDisplayName())), differences);
@@ -240,7 +244,7 @@ std::vector<std::string> schema_differences(const Shape& shape, SchemaHandle han
 
 namespace {
 
-std::string type_text(const Shape& shape) {
+std::string type_text(const TypeShape& shape) {
   if (shape.kind == ShapeKind::list)
     return fmt::format("List({})", type_text(*shape.element));
   if (shape.kind == ShapeKind::enumeration || shape.kind == ShapeKind::record || shape.kind == ShapeKind::choice)
@@ -249,7 +253,7 @@ std::string type_text(const Shape& shape) {
 }
 
 /// Schema text of the value at `p`, or nothing when it is what `zero` has (null: zero or empty).
-std::string default_text(const Shape& shape, const char* p, const char* zero) {
+std::string default_text(const TypeShape& shape, const char* p, const char* zero) {
   static constexpr char zeros[16] = {};
   switch (shape.kind) {
   case ShapeKind::boolean:
@@ -264,7 +268,7 @@ std::string default_text(const Shape& shape, const char* p, const char* zero) {
     return fmt::format("\"{}\"", text);
   }
   case ShapeKind::record: {
-    auto differs = [&](const Shape::Field& f) {
+    auto differs = [&](const TypeShape::Field& f) {
       return !default_text(*f.shape, p + f.offset, zero + f.offset).empty();
     };
     if (zero != nullptr && std::none_of(shape.fields.begin(), shape.fields.end(), differs))
@@ -296,7 +300,7 @@ std::string default_text(const Shape& shape, const char* p, const char* zero) {
   return fmt::format("{}", static_cast<std::int64_t>(bits << unused) >> unused);
 }
 
-void suggest(std::string_view name, const Shape& shape, std::vector<std::string>& seen, std::string& out) {
+void suggest(std::string_view name, const TypeShape& shape, std::vector<std::string>& seen, std::string& out) {
   if (shape.kind == ShapeKind::list)
     return suggest(shape.element->name, *shape.element, seen, out);
   if (shape.kind != ShapeKind::enumeration && shape.kind != ShapeKind::record && shape.kind != ShapeKind::choice)
@@ -328,7 +332,7 @@ void suggest(std::string_view name, const Shape& shape, std::vector<std::string>
 
 } // namespace
 
-std::string suggest_schema(std::string_view name, const Shape& shape) {
+std::string suggest_schema(std::string_view name, const TypeShape& shape) {
   std::vector<std::string> seen;
   std::string out;
   suggest(name, shape, seen, out);

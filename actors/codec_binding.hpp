@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/codec.hpp"
+#include "actors/codec_shape.hpp"
 
 #include <capnp/schema.h>
 
@@ -21,7 +22,7 @@ public:
     bool skip_empty = true;       ///< an empty one is not written: a fresh object has it empty as well
   };
 
-  const Shape* shape = nullptr;
+  const TypeShape* shape = nullptr;
   capnp::Type wire;
   std::uint16_t data_words = 0;   ///< record, choice: size of the struct
   std::uint16_t pointers = 0;
@@ -38,7 +39,7 @@ public:
 };
 
 /// Binds and collects every difference at `path`; the binding is usable only when none was added.
-std::unique_ptr<Binding> bind_type(const Shape&, capnp::Type, const std::string& path,
+std::unique_ptr<Binding> bind_type(const TypeShape&, capnp::Type, const std::string& path,
                                    std::vector<std::string>& differences);
 capnp::StructSchema struct_schema(SchemaHandle);
 

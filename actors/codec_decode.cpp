@@ -76,7 +76,7 @@ struct Decoder {
   }
 
   bool get_scalar(const Binding::Field& field, void* p, kj::ArrayPtr<const kj::byte> data) {
-    const Shape& shape = *field.type->shape;
+    const TypeShape& shape = *field.type->shape;
     if (shape.kind == ShapeKind::boolean) {
       if (field.wire_at / 8 < data.size())
         store(p, ((data[field.wire_at / 8] >> (field.wire_at % 8)) & 1) != (field.mask != 0));
@@ -94,7 +94,7 @@ struct Decoder {
     return true;
   }
 
-  bool get_enumerator(const Shape& shape, void* p, std::uint64_t raw) {
+  bool get_enumerator(const TypeShape& shape, void* p, std::uint64_t raw) {
     if (raw >= shape.enumerators)
       return wrong(fmt::format("enumerator {} of {}", raw, shape.enumerators));
     store(p, static_cast<std::uint8_t>(raw));
@@ -177,7 +177,7 @@ struct Decoder {
   /// Appends one element per element of `in`, each filled by f(element, value).
   template <class List, class F>
   bool each(const Binding& type, void* p, List in, F f) {
-    const Shape& shape = *type.shape;
+    const TypeShape& shape = *type.shape;
     std::size_t limit = shape.at_most != 0 ? shape.at_most : limits.list;
     if (in.size() > limit)
       return wrong(fmt::format("{} elements, at most {}", in.size(), limit));

@@ -28,7 +28,7 @@ T load(const void* p) {
   return value;
 }
 
-bool is_empty(const Shape& shape, const void* p) {
+bool is_empty(const TypeShape& shape, const void* p) {
   return (shape.kind == ShapeKind::text && static_cast<const std::string*>(p)->empty())
          || (shape.kind == ShapeKind::bytes && static_cast<const Bytes*>(p)->empty())
          || (shape.kind == ShapeKind::list && shape.length(p) == 0);
@@ -68,7 +68,7 @@ struct Encoder {
   }
 
   static void put_scalar(const Binding::Field& field, const void* p, kj::byte* data) {
-    const Shape& shape = *field.type->shape;
+    const TypeShape& shape = *field.type->shape;
     if (shape.kind == ShapeKind::boolean) {
       data[field.wire_at / 8] |= static_cast<kj::byte>((load<bool>(p) != (field.mask != 0)) << (field.wire_at % 8));
       return;

@@ -24,11 +24,11 @@ namespace troupe {
 
 enum class ShapeKind : std::uint8_t { boolean, integer, real, enumeration, text, bytes, record, list, choice };
 
-struct Shape {
+struct TypeShape {
   struct Field {
     std::string_view name; ///< as in TROUPE_FIELDS, or the alternative's tag
     std::size_t offset = 0;
-    const Shape* shape = nullptr;
+    const TypeShape* shape = nullptr;
   };
   /// Fills one new element of a list; false stops and takes it back.
   using Fill = bool (*)(void* context, void* element);
@@ -44,7 +44,7 @@ struct Shape {
   std::string_view (*enumerator)(std::size_t) = nullptr;
   const void* prototype = nullptr; ///< record: a fresh object, for its defaults
   std::vector<Field> fields; ///< record: its fields; choice: its alternatives (offset unused)
-  const Shape* element = nullptr;
+  const TypeShape* element = nullptr;
   std::size_t (*length)(const void*) = nullptr;
   void (*clear)(void*) = nullptr;
   void (*visit)(const void*, void* context, Visit) = nullptr;
@@ -55,7 +55,7 @@ struct Shape {
 };
 
 template <class T>
-const Shape& shape_of();
+const TypeShape& shape_of();
 
 namespace detail {
 
@@ -84,8 +84,8 @@ std::string schema_type_name() {
 }
 
 template <class T>
-Shape plain_shape(ShapeKind kind) {
-  Shape shape;
+TypeShape plain_shape(ShapeKind kind) {
+  TypeShape shape;
   shape.kind = kind;
   shape.name = schema_type_name<T>();
   shape.size = sizeof(T);
@@ -101,12 +101,12 @@ concept NamedEnum = std::is_enum_v<T> && requires(T t) {
 
 /// Lists whose elements are made in place or moved in; `C::value_type` is default-constructible.
 template <class C, class E>
-Shape list_shape() {
-  Shape shape = plain_shape<C>(ShapeKind::list);
+TypeShape list_shape() {
+  TypeShape shape = plain_shape<C>(ShapeKind::list);
   shape.element = &shape_of<E>();
   shape.length = [](const void* c) { return static_cast<const C*>(c)->size(); };
   shape.clear = [](void* c) { static_cast<C*>(c)->clear(); };
-  shape.visit = [](const void* c, void* context, Shape::Visit visit) {
+  shape.visit = [](const void* c, void* context, TypeShape::Visit visit) {
     for (const auto& e : *static_cast<const C*>(c))
       if constexpr (std::is_same_v<E, std::remove_cvref_t<decltype(e)>>)
         visit(context, &e);
@@ -115,7 +115,7 @@ Shape list_shape() {
         visit(context, &entry);
       }
   };
-  shape.add = [](void* c, void* context, Shape::Fill fill) {
+  shape.add = [](void* c, void* context, TypeShape::Fill fill) {
     C& container = *static_cast<C*>(c);
     if constexpr (requires { container.emplace_back(); }) {
       return fill(context, &container.emplace_back());
@@ -135,8 +135,8 @@ Shape list_shape() {
 } // namespace detail
 
 template <class T>
-const Shape& shape_of() {
-  static const Shape shape = detail::ShapeMaker<T>::make();
+const TypeShape& shape_of() {
+  static const TypeShape shape = detail::ShapeMaker<T>::make();
   return shape;
 }
 
@@ -144,36 +144,36 @@ namespace detail {
 
 template <>
 struct ShapeMaker<bool> {
-  static Shape make() { return plain_shape<bool>(ShapeKind::boolean); }
+  static TypeShape make() { return plain_shape<bool>(ShapeKind::boolean); }
 };
 template <std::integral T>
 struct ShapeMaker<T> {
-  static Shape make() { return plain_shape<T>(ShapeKind::integer); }
+  static TypeShape make() { return plain_shape<T>(ShapeKind::integer); }
 };
 template <std::floating_point T>
 struct ShapeMaker<T> {
-  static Shape make() { return plain_shape<T>(ShapeKind::real); }
+  static TypeShape make() { return plain_shape<T>(ShapeKind::real); }
 };
 template <class Tag, class Rep>
 struct ShapeMaker<Id<Tag, Rep>> {
   static_assert(sizeof(Id<Tag, Rep>) == sizeof(Rep));
-  static Shape make() { return plain_shape<Rep>(ShapeKind::integer); }
+  static TypeShape make() { return plain_shape<Rep>(ShapeKind::integer); }
 };
 template <>
 struct ShapeMaker<Duration> {
   static_assert(sizeof(Duration) == 8);
-  static Shape make() { return plain_shape<std::int64_t>(ShapeKind::integer); }
+  static TypeShape make() { return plain_shape<std::int64_t>(ShapeKind::integer); }
 };
 template <>
 struct ShapeMaker<Time> {
   static_assert(sizeof(Time) == 8);
-  static Shape make() { return plain_shape<std::int64_t>(ShapeKind::integer); }
+  static TypeShape make() { return plain_shape<std::int64_t>(ShapeKind::integer); }
 };
 template <NamedEnum T>
 struct ShapeMaker<T> {
   static_assert(sizeof(T) == 1, "an enum that is stored has std::uint8_t underneath");
-  static Shape make() {
-    Shape shape = plain_shape<T>(ShapeKind::enumeration);
+  static TypeShape make() {
+    TypeShape shape = plain_shape<T>(ShapeKind::enumeration);
     shape.enumerators = enum_count(T{});
     shape.enumerator = [](std::size_t i) -> std::string_view { return to_string(static_cast<T>(i)); };
     return shape;
@@ -181,43 +181,43 @@ struct ShapeMaker<T> {
 };
 template <>
 struct ShapeMaker<std::string> {
-  static Shape make() { return plain_shape<std::string>(ShapeKind::text); }
+  static TypeShape make() { return plain_shape<std::string>(ShapeKind::text); }
 };
 template <>
 struct ShapeMaker<std::vector<std::uint8_t>> {
-  static Shape make() { return plain_shape<std::vector<std::uint8_t>>(ShapeKind::bytes); }
+  static TypeShape make() { return plain_shape<std::vector<std::uint8_t>>(ShapeKind::bytes); }
 };
 template <class T>
 struct ShapeMaker<std::vector<T>> {
   static_assert(!std::is_same_v<T, bool>, "vector<bool> has no elements to point at");
-  static Shape make() { return list_shape<std::vector<T>, T>(); }
+  static TypeShape make() { return list_shape<std::vector<T>, T>(); }
 };
 template <class T>
 struct ShapeMaker<std::deque<T>> {
-  static Shape make() { return list_shape<std::deque<T>, T>(); }
+  static TypeShape make() { return list_shape<std::deque<T>, T>(); }
 };
 template <class T, class C>
 struct ShapeMaker<std::set<T, C>> {
-  static Shape make() { return list_shape<std::set<T, C>, T>(); }
+  static TypeShape make() { return list_shape<std::set<T, C>, T>(); }
 };
 template <class K, class V, class C>
 struct ShapeMaker<std::map<K, V, C>> {
-  static Shape make() { return list_shape<std::map<K, V, C>, MapEntry<K, V>>(); }
+  static TypeShape make() { return list_shape<std::map<K, V, C>, MapEntry<K, V>>(); }
 };
 template <class T>
 struct ShapeMaker<std::optional<T>> {
-  static Shape make() {
+  static TypeShape make() {
     using O = std::optional<T>;
-    Shape shape = plain_shape<O>(ShapeKind::list);
+    TypeShape shape = plain_shape<O>(ShapeKind::list);
     shape.at_most = 1;
     shape.element = &shape_of<T>();
     shape.length = [](const void* o) -> std::size_t { return static_cast<const O*>(o)->has_value() ? 1 : 0; };
     shape.clear = [](void* o) { static_cast<O*>(o)->reset(); };
-    shape.visit = [](const void* o, void* context, Shape::Visit visit) {
+    shape.visit = [](const void* o, void* context, TypeShape::Visit visit) {
       if (auto& value = *static_cast<const O*>(o))
         visit(context, &*value);
     };
-    shape.add = [](void* o, void* context, Shape::Fill fill) {
+    shape.add = [](void* o, void* context, TypeShape::Fill fill) {
       return fill(context, &static_cast<O*>(o)->emplace());
     };
     return shape;
@@ -225,13 +225,13 @@ struct ShapeMaker<std::optional<T>> {
 };
 template <class A, class B>
 struct ShapeMaker<std::pair<A, B>> {
-  static Shape make() {
+  static TypeShape make() {
     using P = std::pair<A, B>;
     static const P probe{};
     auto at = [&](const void* member) {
       return static_cast<std::size_t>(static_cast<const char*>(member) - reinterpret_cast<const char*>(&probe));
     };
-    Shape shape = plain_shape<P>(ShapeKind::record);
+    TypeShape shape = plain_shape<P>(ShapeKind::record);
     shape.prototype = &probe;
     shape.fields.push_back({"first", at(&probe.first), &shape_of<A>()});
     shape.fields.push_back({"second", at(&probe.second), &shape_of<B>()});
@@ -240,9 +240,9 @@ struct ShapeMaker<std::pair<A, B>> {
 };
 template <Reflected T>
 struct ShapeMaker<T> {
-  static Shape make() {
+  static TypeShape make() {
     static const T probe{};
-    Shape shape = plain_shape<T>(ShapeKind::record);
+    TypeShape shape = plain_shape<T>(ShapeKind::record);
     shape.prototype = &probe;
     for_each_field(probe, [&]<class F>(std::string_view name, const F& field) {
       auto offset = reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&probe);
@@ -253,9 +253,9 @@ struct ShapeMaker<T> {
 };
 template <class... Ts>
 struct ShapeMaker<std::variant<Ts...>> {
-  static Shape make() {
+  static TypeShape make() {
     using V = std::variant<Ts...>;
-    Shape shape = plain_shape<V>(ShapeKind::choice);
+    TypeShape shape = plain_shape<V>(ShapeKind::choice);
     (shape.fields.push_back({Ts::tag, 0, &shape_of<Ts>()}), ...);
     shape.index = [](const void* v) { return static_cast<const V*>(v)->index(); };
     shape.chosen = [](const void* v) {

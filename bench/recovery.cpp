@@ -1,6 +1,7 @@
 #include "bench/recovery.hpp"
 
 #include "bench/run_job.hpp"
+#include "bench/torchrun.hpp"
 #include "cli/job_file.hpp"
 #include "troupe/random.hpp"
 
@@ -85,6 +86,26 @@ result<void> measure(const Case& c, const BenchOptions& options, BenchReport& re
   return {};
 }
 
+/// torchrun beside the rows that promise the same thing: the next step after a worker was killed.
+void add_torchrun(const BenchOptions& options, BenchReport& report) {
+  const auto times = torchrun_recovery(options.workers, 5);
+  if (!times) {
+    report.notes.push_back("torchrun left out: " + times.error().context);
+    return;
+  }
+  for (auto& row : report.rows)
+    if (row.metric == "total_ms" && (row.name == "hold" || row.name == "shrink")) {
+      add_peer(row, "torchrun", median(times->by_default), true);
+      add_peer(row, "torchrun 0.1s", median(times->monitor_100ms), true);
+    }
+  const auto range = [](const std::vector<double>& ms) {
+    const auto [least, most] = std::minmax_element(ms.begin(), ms.end());
+    return fmt::format("{} kills, {:.0f} to {:.0f} ms", ms.size(), *least, *most);
+  };
+  report.notes.push_back(fmt::format("torchrun of torch {}: {}; with --monitor-interval 0.1: {}",
+                                     times->torch, range(times->by_default), range(times->monitor_100ms)));
+}
+
 /// A job whose trainer takes 3 s to build and about 1 ms a step (tests/modules/paced.cpp), with the data of
 /// `job`.
 result<std::string> slow_job(const Scratch& scratch, const std::string& job) {
@@ -133,6 +154,12 @@ result<BenchReport> recovery(const BenchOptions& options,
   for (const auto& c : cases) {
     show(fmt::format("{}: {} kills", c.name, c.kills));
     TROUPE_TRY(measure(c, options, report));
+  }
+  if (options.quick) {
+    report.notes.emplace_back("torchrun left out: a quick run");
+  } else {
+    show("torchrun: 5 kills each");
+    add_torchrun(options, report);
   }
   show("");
   return report;

@@ -1,16 +1,11 @@
 // `troupe status|scale|pause|unpause|save|stop|kill`: one question to a running master, found by its
 // directory.
-#include "actors/message.hpp"
-#include "actors/protocol_types.hpp"
-#include "actors/system_config.hpp"
+#include "actors/control_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/process_setup.hpp"
 #include "cli/report.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
-
-#include <caf/actor_system.hpp>
-#include <caf/scoped_actor.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -64,34 +59,21 @@ int cmd_control(const ControlOptions& options) {
   if (!master)
     return complain(master.error().context, master.error().code == Errc::invalid ? exit_usage : exit_failed);
   std::signal(SIGPIPE, SIG_IGN);
-  SystemConfig config{1};
-  caf::actor_system system{config};
-  auto gate = system.middleman().remote_actor<caf::actor>(master->first, master->second);
-  if (!gate)
-    return complain("no master answers at " + master->first + ":" + std::to_string(master->second),
-                    exit_failed);
-  ControlRequest request{options.command, options.arguments};
   const auto patience = options.command == "save" ? std::chrono::seconds(130) : std::chrono::seconds(10);
-  int status = exit_failed;
-  caf::scoped_actor self{system};
-  self->request(*gate, patience, Message<schema::ControlRequest>::from(request))
-    .receive(
-      [&](const Message<schema::ControlReply>& message) {
-        auto reply = message.read();
-        if (!reply || !reply->ok) {
-          complain(reply ? reply->text : reply.error().context, exit_failed);
-          return;
-        }
-        status = exit_done;
-        if (reply->json.empty() || options.json) {
-          std::puts(reply->json.empty() ? reply->text.c_str() : reply->json.c_str());
-          return;
-        }
-        if (auto view = parse_status(reply->json))
-          std::fputs(status_screen(*view, terminal_facts(STDOUT_FILENO).style).c_str(), stdout);
-      },
-      [&](const caf::error& e) { complain("the master did not answer: " + caf::to_string(e), exit_failed); });
-  return status;
+  const auto reply = ask_master(master->first, master->second, {options.command, options.arguments}, patience);
+  if (!reply && reply.error().code == Errc::retry_later)
+    return complain("no master answers at " + master->first + ":" + std::to_string(master->second), exit_failed);
+  if (!reply)
+    return complain("the master did not answer: " + reply.error().context, exit_failed);
+  if (!reply->ok)
+    return complain(reply->text, exit_failed);
+  if (reply->json.empty() || options.json) {
+    std::puts(reply->json.empty() ? reply->text.c_str() : reply->json.c_str());
+    return exit_done;
+  }
+  if (auto view = parse_status(reply->json))
+    std::fputs(status_screen(*view, terminal_facts(STDOUT_FILENO).style).c_str(), stdout);
+  return exit_done;
 }
 
 } // namespace troupe

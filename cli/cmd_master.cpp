@@ -1,7 +1,6 @@
 // `troupe master`: decides for one job. Shows the job's progress on its standard error and the last screen on
 // its standard output; its exit status is the job's.
 #include "actors/master/master.hpp"
-#include "actors/system_config.hpp"
 #include "actors/worker/job_data.hpp"
 #include "base/log.hpp"
 #include "checkpoint/store.hpp"
@@ -14,8 +13,6 @@
 #include "cli/settings.hpp"
 #include "cli/terminal.hpp"
 #include "troupe/version.hpp"
-
-#include <caf/actor_system.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -109,12 +106,7 @@ int cmd_master(const MasterOptions& options) {
     if (ready_fd >= 0)
       ::dprintf(ready_fd, "%u\n", static_cast<unsigned>(port));
   };
-  SystemConfig caf_config{2};
-  result<RunReport> told = fail(Errc::exhausted, "");
-  {
-    caf::actor_system system{caf_config};
-    told = run_master(system, inputs, stop);
-  }
+  auto told = run_master(inputs, stop);
   std::error_code gone;
   std::filesystem::remove_all(paths.run, gone);
   if (!told)

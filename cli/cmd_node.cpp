@@ -1,20 +1,13 @@
 // `troupe node`: the agent of one host. Serves until the master stops it or is gone.
-#include "actors/node/node_actor.hpp"
-#include "actors/system_config.hpp"
+#include "actors/node/node_process.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "cli/commands.hpp"
 #include "cli/process_setup.hpp"
 
-#include "actors/atoms.hpp"
-#include "base/clock.hpp"
-#include "base/log.hpp"
-
-#include <caf/actor_system.hpp>
-#include <caf/scoped_actor.hpp>
-
-#include <charconv>
 #include <csignal>
 #include <cstdio>
-#include <unistd.h>
+#include <cstdlib>
 
 namespace troupe {
 
@@ -63,31 +56,12 @@ int cmd_node(const NodeOptions& options) {
   };
   settings.agent = Incarnation{static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count())};
 
-  Directory names; // for the signal thread, which is made before all others
-  SignalThread signals([&](int, int) {
-    if (auto agent = names.find(role::agent))
-      caf::anon_send(agent, StopAtom::value, std::string("the node got a signal"));
-  });
-  caf::actor root;
-  int status = exit_done;
-  SystemConfig caf_config{1};
-  caf::actor_system system{caf_config};
-  auto gate = system.middleman().remote_actor<caf::actor>(host, static_cast<std::uint16_t>(port));
-  if (!gate)
-    return complain("no master at " + options.master + ": " + caf::to_string(gate.error()), exit_failed);
-  {
-    caf::scoped_actor self{system};
-    root = start_node(system, &settings, *gate, &names);
-    self->monitor(root);
-    self->receive([&](const caf::down_msg& down) {
-      if (down.reason && down.reason != caf::exit_reason::user_shutdown)
-        status = exit_failed;
-    });
-    root = nullptr;
-    names.clear();
-  }
-  *gate = nullptr;
-  return status;
+  NodeStop stop; // for the signal thread, which is made before all others
+  SignalThread signals([&](int, int) { stop.request("the node got a signal"); });
+  const auto end = run_node(settings, static_cast<std::uint16_t>(port), stop);
+  if (!end && end.error().code == Errc::retry_later)
+    return complain("no master at " + options.master + ": " + end.error().context, exit_failed);
+  return end ? exit_done : exit_failed;
 }
 
 } // namespace troupe

@@ -1,7 +1,8 @@
 // `troupe replay`: makes every decision of an event log again, with the same kernels, and compares the bytes
 // of what they answered. Knows no kernel by name.
+#include "actors/any_kernel.hpp"
 #include "actors/journal_file.hpp"
-#include "actors/master/kernel_shell.hpp"
+#include "actors/schemas.hpp"
 #include "cli/commands.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <tuple>
 
 namespace troupe {
 
@@ -28,12 +28,11 @@ public:
                   to_ms(record.now.time_since_epoch()), std::string(to_string(record.kind)).c_str(),
                   record.kernel.c_str());
     switch (record.kind) {
-    case RecordKind::settings: return settings(record);
-    case RecordKind::event: return each(record, [&]<class K>(K& kernel) { return event(kernel, record); });
-    case RecordKind::snapshot:
-      return each(record, [&]<class K>(K& kernel) { return snapshot(kernel, record); });
-    case RecordKind::term:
-    case RecordKind::note: break;
+      case RecordKind::settings: return settings(record);
+      case RecordKind::event: return event(record);
+      case RecordKind::snapshot: return snapshot(record);
+      case RecordKind::term:
+      case RecordKind::note: break;
     }
     return {};
   }
@@ -43,87 +42,73 @@ public:
   std::uint64_t decisions() const { return decisions_; }
 
 private:
-  template <class K>
-  using Ptr = std::unique_ptr<K>;
-
   /// New settings come with a new term; the kernels' states go on.
   std::string settings(const JournalRecord& record) {
     auto decoded = decode<schema::KernelSettings>(record.payload);
     if (!decoded)
       return decoded.error().context;
-    for_each_kernel([&]<class K>(K*) {
-      auto fresh = std::make_unique<K>(*decoded);
-      auto& old = std::get<Ptr<K>>(kernels_);
+    for (const auto& name : kernel_names()) {
+      auto fresh = make_kernel(name, *decoded);
+      auto& old = kernels_[name];
       if (old)
-        fresh->restore(old->state());
+        if (const auto restored = fresh->restore(old->state()); !restored)
+          return restored.error().context;
       old = std::move(fresh);
-    });
+    }
     return {};
   }
 
-  template <class F>
-  std::string each(const JournalRecord& record, F&& f) {
-    std::string told = fmt::format("there is no kernel '{}'", record.kernel);
-    for_each_kernel([&]<class K>(K*) {
-      if (record.kernel != K::name)
-        return;
-      auto& kernel = std::get<Ptr<K>>(kernels_);
-      told = kernel ? f(*kernel) : "the log has no settings before its first event";
-    });
-    return told;
+  /// nullptr, and `why` says so.
+  AnyKernel* find(const std::string& name, std::string& why) const {
+    const auto found = kernels_.find(name);
+    if (found != kernels_.end())
+      return found->second.get();
+    why = kernels_.empty() ? "the log has no settings before its first event"
+                           : fmt::format("there is no kernel '{}'", name);
+    return nullptr;
   }
 
-  template <class K>
-  std::string event(K& kernel, const JournalRecord& record) {
-    using Schemas = kernel_schema<K>;
-    auto decoded = decode<typename Schemas::Event, typename K::Event>(record.payload);
-    if (!decoded)
-      return decoded.error().context;
+  std::string event(const JournalRecord& record) {
+    std::string why;
+    auto* kernel = find(record.kernel, why);
+    if (kernel == nullptr)
+      return why;
+    const auto turn = kernel->again(record.payload, record.now);
+    if (!turn)
+      return turn.error().context;
     ++events_;
     terms_[record.kernel] = record.term;
-    const auto actions = kernel.on(*decoded, record.now);
+    const auto& actions = turn->actions;
     if (verbose_) {
-      std::printf("          %s\n", to_json<typename Schemas::Event>(*decoded).c_str());
+      std::printf("          %s\n", kernel->event_json(turn->event).c_str());
       for (const auto& action : actions)
-        std::printf("          -> %s\n", to_json<typename Schemas::Action>(action).c_str());
+        std::printf("          -> %s\n", kernel->action_json(action.bytes).c_str());
     }
     decisions_ += actions.size();
+    const auto shown = [&](const Bytes& bytes) { return bytes.empty() ? "none" : kernel->action_json(bytes); };
     for (std::size_t i = 0; i < std::max(actions.size(), record.actions.size()); ++i) {
-      const auto now = i < actions.size() ? encode<typename Schemas::Action>(actions[i]) : Bytes{};
+      const auto now = i < actions.size() ? actions[i].bytes : Bytes{};
       const auto then = i < record.actions.size() ? record.actions[i] : Bytes{};
       if (now != then)
-        return fmt::format("action {} of {} differs\n  event:  {}\n  in log: {}\n  now:    {}", i + 1,
-                           K::name, to_json<typename Schemas::Event>(*decoded), shown<K>(then),
-                           shown<K>(now));
+        return fmt::format("action {} of {} differs\n  event:  {}\n  in log: {}\n  now:    {}", i + 1, record.kernel,
+                           kernel->event_json(turn->event), shown(then), shown(now));
     }
     return {};
   }
 
-  template <class K>
-  std::string snapshot(K& kernel, const JournalRecord& record) {
-    using Schemas = kernel_schema<K>;
-    auto decoded = decode<typename Schemas::State, typename K::State>(record.payload);
-    if (!decoded)
-      return decoded.error().context;
+  std::string snapshot(const JournalRecord& record) {
+    std::string why;
+    auto* kernel = find(record.kernel, why);
+    if (kernel == nullptr)
+      return why;
     // A term begins with what the journal kept, which may be less than this log, or more: nothing to compare with.
     const auto before = terms_.find(record.kernel);
-    const bool begun = before != terms_.end() && before->second == record.term;
-    const auto now = encode<typename Schemas::State>(kernel.state());
+    if (before != terms_.end() && before->second == record.term)
+      return kernel->state() == record.payload ? ""
+                                               : fmt::format("the state of {} differs from the snapshot", record.kernel);
     // What a kernel remembers outside its state goes on within a term, so only a new term starts from the snapshot.
-    if (!begun)
-      kernel.restore(std::move(*decoded));
-    if (begun && now != record.payload)
-      return fmt::format("the state of {} differs from the snapshot", K::name);
-    return {};
-  }
-
-  template <class K>
-  static std::string shown(const Bytes& bytes) {
-    using Schemas = kernel_schema<K>;
-    if (bytes.empty())
-      return "none";
-    auto action = decode<typename Schemas::Action, typename K::Action>(bytes);
-    return action ? to_json<typename Schemas::Action>(*action) : action.error().context;
+    const auto restored = kernel->restore(record.payload);
+    return restored ? "" : restored.error().context;
   }
 
   bool verbose_;
@@ -131,9 +116,7 @@ private:
   std::uint64_t events_ = 0;
   std::uint64_t decisions_ = 0;
   std::map<std::string, Term> terms_; ///< of each kernel's newest event
-  std::tuple<Ptr<MembershipKernel>, Ptr<RendezvousKernel>, Ptr<RecoveryKernel>, Ptr<ShardsKernel>,
-             Ptr<CheckpointsKernel>, Ptr<ScalingKernel>, Ptr<FaultsKernel>>
-    kernels_;
+  std::map<std::string, std::unique_ptr<AnyKernel>> kernels_;
 };
 
 int complain(const std::string& text, int status) {

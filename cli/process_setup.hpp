@@ -2,7 +2,7 @@
 // checked configuration to a child without writing it anywhere, files under job.dir, and signals as events.
 #pragma once
 
-#include "actors/job_config.hpp"
+#include "actors/config_fd.hpp"
 #include "base/errors.hpp"
 #include "base/unique_fd.hpp"
 
@@ -14,10 +14,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// A sealed memfd with the encoded configuration; children inherit it. Not close-on-exec.
-result<UniqueFd> config_memfd(const JobConfig& config);
-result<JobConfig> read_config_fd(int fd);
 
 /// "key=value" pairs that `troupe run` gives its children.
 std::map<std::string, std::string> internal_options(const std::vector<std::string>& pairs);

@@ -1,16 +1,7 @@
-// A worker process: started by its node with descriptors and numbers, never by hand. Small on purpose, since
-// how fast it starts is part of how fast a job recovers. Three threads matter: the trainer's (the engine),
-// CAF's (the worker actor), and the life-lock's.
-#include "actors/atoms.hpp"
-#include "actors/codec.hpp"
-#include "actors/message.hpp"
-#include "actors/system_config.hpp"
-#include "actors/worker/module_actors.hpp"
-#include "actors/worker/worker_actor.hpp"
+// A worker process: started by its node with descriptors and numbers, never by hand.
+#include "actors/config_fd.hpp"
 #include "actors/worker/worker_process.hpp"
 #include "base/log.hpp"
-
-#include <caf/actor_system.hpp>
 
 #include <charconv>
 #include <csignal>
@@ -18,10 +9,6 @@
 #include <cstring>
 #include <map>
 #include <string>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <thread>
-#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -41,72 +28,27 @@ result<std::map<std::string, std::uint64_t>> read_arguments(int argc, char** arg
   return values;
 }
 
-result<JobConfig> read_config(int fd) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || info.st_size <= 0 || info.st_size > (4 << 20))
-    return fail(Errc::invalid, "no job configuration on the descriptor given");
-  Bytes bytes(static_cast<std::size_t>(info.st_size));
-  if (::pread(fd, bytes.data(), bytes.size(), 0) != info.st_size)
-    return fail_errno(Errc::invalid, "read the job configuration", errno);
-  return decode<schema::JobConfig>(bytes);
+int complain(const std::string& text) {
+  std::fprintf(stderr, "troupe-worker: %s\n", text.c_str());
+  return 2;
 }
 
-int run_worker(int argc, char** argv) {
+int worker(int argc, char** argv) {
   auto arguments = read_arguments(argc, argv);
-  if (!arguments) {
-    std::fprintf(stderr, "troupe-worker: %s\n", arguments.error().context.c_str());
-    return 2;
-  }
+  if (!arguments)
+    return complain(arguments.error().context);
   auto& a = *arguments;
-  auto config = read_config(static_cast<int>(a["--config"]));
-  if (!config) {
-    std::fprintf(stderr, "troupe-worker: %s\n", config.error().context.c_str());
-    return 2;
-  }
-  const WorkerKey me{NodeId{static_cast<std::uint32_t>(a["--node"])},
-                     SlotId{static_cast<std::uint32_t>(a["--slot"])}, Incarnation{a["--incarnation"]}};
-  configure_log("worker-" + std::to_string(me.slot.value), LogLevel::info, 2);
-
-  ActorSink sink;
-  ProcessPort::Settings settings;
-  settings.me = me;
-  settings.channel = static_cast<int>(a["--channel"]);
-  settings.startup = config->limits.build;
-  settings.connect = config->limits.form;
-  ProcessPort port(settings, sink);
-
-  SystemConfig caf_config{1};
-  caf::actor_system system{caf_config};
-  auto worker = system.spawn(worker_actor, &port, me, config->limits.heartbeat);
-  sink.connect(worker);
-  bool failed = false;
-  Directory module_names;
-  caf::actor module_actors;
-  std::thread trainer([&] {
-    failed = !run_trainer(*config, port, [&](const std::vector<ActorSpec>& specs) -> result<void> {
-      TROUPE_TRY(check_places(specs));
-      if (!specs.empty())
-        module_actors = start_module_actors(system, specs, &module_names, &port);
-      return {};
-    });
-    caf::anon_send_exit(module_actors, caf::exit_reason::user_shutdown);
-    caf::anon_send(worker, FlushAtom::value);
-    caf::anon_send_exit(worker, caf::exit_reason::user_shutdown);
-  });
-  // Connecting goes on while the trainer builds.
-  auto node =
-    system.middleman().remote_actor<caf::actor>("127.0.0.1", static_cast<std::uint16_t>(a["--port"]));
-  if (node)
-    caf::anon_send(worker, *node);
-  else
-    port.leave("cannot reach the node");
-  trainer.join();
-  sink.disconnect();
-  worker = nullptr;
-  module_actors = nullptr;
-  module_names.clear();
-  system.await_all_actors_done();
-  return failed ? 1 : 0;
+  auto config = read_config_fd(static_cast<int>(a["--config"]));
+  if (!config)
+    return complain(config.error().context);
+  WorkerInputs inputs;
+  inputs.config = std::move(*config);
+  inputs.me = {NodeId{static_cast<std::uint32_t>(a["--node"])}, SlotId{static_cast<std::uint32_t>(a["--slot"])},
+               Incarnation{a["--incarnation"]}};
+  inputs.channel = static_cast<int>(a["--channel"]);
+  inputs.node_port = static_cast<std::uint16_t>(a["--port"]);
+  configure_log("worker-" + std::to_string(inputs.me.slot.value), LogLevel::info, 2);
+  return run_worker(inputs) ? 0 : 1;
 }
 
 } // namespace
@@ -114,5 +56,5 @@ int run_worker(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  return troupe::run_worker(argc, argv);
+  return troupe::worker(argc, argv);
 }

@@ -1,5 +1,10 @@
 #include "actors/master/console.hpp"
 
+#include "actors/atoms.hpp"
+#include "actors/codec.hpp"
+#include "actors/master/journal_actor.hpp"
+#include "base/log.hpp"
+
 namespace troupe {
 
 namespace {

@@ -6,19 +6,11 @@
 #include "actors/master/gate.hpp"
 #include "actors/master/history.hpp"
 #include "actors/master/metrics_file.hpp"
+#include "actors/master/run_face.hpp"
 
 #include <future>
 
 namespace troupe {
-
-/// Where the console's words go; made in cli/. Called on the console's thread.
-class RunDisplay {
-public:
-  virtual ~RunDisplay() = default;
-  virtual void event(const RunEvent& event) = 0;
-  virtual void progress(const RunView& view, Time now) = 0;
-  virtual std::string status_json(const StatusView& status) = 0;
-};
 
 struct ConsoleOutlets {
   RunDisplay* display = nullptr; ///< outlives the actor

@@ -1,5 +1,10 @@
 #include "actors/master/gate.hpp"
 
+#include "actors/kernel/checkpoints.hpp"
+#include "actors/kernel/membership.hpp"
+#include "actors/kernel/recovery.hpp"
+#include "actors/kernel/scaling.hpp"
+#include "base/log.hpp"
 #include "troupe/version.hpp"
 
 #include <caf/io/middleman.hpp>
@@ -152,6 +157,21 @@ struct Carry {
   }
 };
 
+template <class... Ts>
+void carry_one_of(Self self, const std::any& action) {
+  const auto when = [&]<class T>(T*) {
+    if (const auto* is = std::any_cast<T>(&action))
+      Carry{self}(*is);
+  };
+  (when(static_cast<Ts*>(nullptr)), ...);
+}
+
+/// External actions that no node and no asker has to see are the console's alone.
+void carry(Self self, const std::any& action) {
+  carry_one_of<SlotsOrder, GenerationOrder, SaveOrder, ArmedFaults, FireFault, KillWorker, DeleteCheckpoint, AllStopped,
+               ScaleAnswer, SaveDone>(self, action);
+}
+
 // --- control
 // --------------------------------------------------------------------------------------------------------
 
@@ -287,7 +307,7 @@ caf::behavior gate_actor(Self self, MasterWiring* wiring, const GateSettings* se
       control(self, request, promise);
       return caf::delegated<Reply>{};
     },
-    [self](const External& external) { std::visit(Carry{self}, external.action); },
+    [self](const External& external) { carry(self, external.action); },
     [self](const Interrupt& interrupt) {
       tell_kernels(self->state.wiring->directory, StopRequest{false, interrupt.reason});
     },

@@ -9,6 +9,7 @@
 #include "actors/kernel/membership.hpp"
 #include "actors/kernel/rendezvous.hpp"
 #include "actors/kernel/shards.hpp"
+#include "actors/master/run_face.hpp"
 #include "actors/protocol_types.hpp"
 #include "actors/run_report.hpp"
 
@@ -16,21 +17,6 @@
 #include <optional>
 
 namespace troupe {
-
-/// Something that people are told when it happens; exactly one of the three.
-struct RunEvent {
-  struct Formed {
-    std::uint64_t generation = 0;
-    std::uint32_t workers = 0;
-    std::uint64_t step = 0;
-    std::string source;
-    std::optional<RecoveryTimes> ms; ///< when it answered a failure
-  };
-  std::int64_t wall_ns = 0;
-  std::string text;
-  std::optional<FailureRow> failure;
-  std::optional<Formed> formed;
-};
 
 /// Kinds of note in a journal, as `JournalRecord::kernel`.
 namespace note {

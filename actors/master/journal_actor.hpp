@@ -12,6 +12,7 @@
 
 #include "actors/journal_file.hpp"
 #include "actors/journal_types.hpp"
+#include "actors/master/run_face.hpp"
 #include "actors/master/wiring.hpp"
 
 #include <caf/actor.hpp>
@@ -54,11 +55,6 @@ struct JournalState {
   std::uint64_t sequence = 0;
   std::uint64_t since_snapshot = 0;
   std::size_t snapshots = 0; ///< of the round at hand
-};
-
-struct JournalPaths {
-  std::string journal;
-  std::string events; ///< empty: no event log
 };
 
 caf::behavior journal_actor(caf::stateful_actor<JournalState>* self, MasterWiring* wiring,

@@ -1,9 +1,15 @@
 #include "actors/master/master.hpp"
 
+#include "actors/journal_file.hpp"
+#include "actors/master/console.hpp"
+#include "actors/master/journal_actor.hpp"
 #include "actors/master/settings_of.hpp"
 #include "actors/supervision/supervisor.hpp"
+#include "actors/system_config.hpp"
 
 #include <caf/scoped_actor.hpp>
+
+#include <algorithm>
 
 namespace troupe {
 
@@ -33,17 +39,16 @@ std::vector<ActorChild> children(MasterWiring* wiring, const MasterInputs* input
   }));
   specs.push_back(child(wiring, role::gate,
                         [=](caf::local_actor* parent) { return parent->spawn(gate_actor, wiring, gate); }));
-  for_each_kernel([&]<class K>(K*) {
-    specs.push_back(child(wiring, std::string(K::name), [=](caf::local_actor* parent) {
-      caf::actor kernel = parent->spawn(
-        kernel_shell<K>, wiring,
-        std::function<std::unique_ptr<K>()>([wiring] { return std::make_unique<K>(wiring->settings); }));
-      if constexpr (accepts<K, CheckpointsListed>)
-        if (wiring->directory.life(std::string(K::name)) == 0)
-          caf::anon_send(kernel, For<K>{CheckpointsListed{inputs->checkpoints}});
+  const auto& told_of_checkpoints = kernels_that_take(typeid(CheckpointsListed));
+  for (const auto& name : kernel_names()) {
+    const bool told = std::count(told_of_checkpoints.begin(), told_of_checkpoints.end(), name) != 0;
+    specs.push_back(child(wiring, name, [=](caf::local_actor* parent) {
+      caf::actor kernel = parent->spawn(kernel_shell, wiring, name);
+      if (told && wiring->directory.life(name) == 0)
+        caf::anon_send(kernel, Statement{CheckpointsListed{inputs->checkpoints}});
       return kernel;
     }));
-  });
+  }
   specs.push_back(child(wiring, role::console, [=](caf::local_actor* parent) {
     return parent->spawn(console_actor, wiring, outlets);
   }));
@@ -60,13 +65,13 @@ void MasterStop::request(const std::string& reason) {
       caf::anon_send(gate, Interrupt{reason});
 }
 
-result<RunReport> run_master(caf::actor_system& system, const MasterInputs& inputs, MasterStop& stop) {
+result<RunReport> run_master(const MasterInputs& inputs, MasterStop& stop) {
   MasterWiring wiring;
   wiring.config = inputs.config;
   wiring.settings = kernel_settings_of(inputs.config, inputs.rows, inputs.faults);
   if (const auto contradiction = check_settings(wiring.settings); !contradiction.empty())
     return fail(Errc::invalid, contradiction);
-  for_each_kernel([&]<class K>(K*) { wiring.kernels.emplace_back(K::name); });
+  wiring.kernels = kernel_names();
   {
     TROUPE_ASSIGN(const auto journal, JournalFile::open(inputs.journal.journal));
     wiring.term = journal.last_term().next();
@@ -83,6 +88,8 @@ result<RunReport> run_master(caf::actor_system& system, const MasterInputs& inpu
       caf::anon_send(wiring.directory.find(role::gate), Interrupt{stop.reason_});
   };
 
+  SystemConfig caf_config{2};
+  caf::actor_system system{caf_config};
   caf::scoped_actor self{system};
   SupervisorSpec spec;
   spec.name = "master";

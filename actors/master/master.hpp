@@ -4,15 +4,18 @@
 
 #include "actors/job_config.hpp"
 #include "actors/kernel/checkpoints.hpp"
-#include "actors/master/console.hpp"
-#include "actors/master/journal_actor.hpp"
+#include "actors/kernel/fault_spec.hpp"
+#include "actors/master/run_face.hpp"
+#include "base/errors.hpp"
 
-#include <caf/actor_system.hpp>
-
-#include <atomic>
 #include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
 
 namespace troupe {
+
+class Directory;
 
 struct MasterInputs {
   JobConfig config;
@@ -31,13 +34,13 @@ public:
   void request(const std::string& reason);
 
 private:
-  friend result<RunReport> run_master(caf::actor_system&, const MasterInputs&, MasterStop&);
+  friend result<RunReport> run_master(const MasterInputs&, MasterStop&);
   std::mutex mutex_;
   std::string reason_;
   Directory* directory_ = nullptr;
 };
 
 /// Errc::exhausted, Errc::fenced (another master has the journal), Errc::corrupt: nothing was started.
-result<RunReport> run_master(caf::actor_system& system, const MasterInputs& inputs, MasterStop& stop);
+result<RunReport> run_master(const MasterInputs& inputs, MasterStop& stop);
 
 } // namespace troupe

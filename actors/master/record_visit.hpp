@@ -3,7 +3,9 @@
 // journal or an event log.
 #pragma once
 
-#include "actors/master/kernel_shell.hpp"
+#include "actors/codec.hpp"
+#include "actors/journal_types.hpp"
+#include "actors/kernel_list.hpp"
 
 namespace troupe {
 

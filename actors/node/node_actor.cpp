@@ -152,34 +152,4 @@ caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSetting
   };
 }
 
-caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate,
-                      Directory* names) {
-  ActorChild persister;
-  persister.spec.id = role::persister;
-  persister.spec.backoff.first = std::chrono::milliseconds(10);
-  persister.start = [=](caf::local_actor* parent) -> caf::actor {
-    caf::actor made = parent->spawn<caf::detached>(persister_actor, &settings->config);
-    names->announce(role::persister, made);
-    return made;
-  };
-  ActorChild agent;
-  agent.spec.id = role::agent;
-  agent.spec.restart = Restart::temporary;
-  agent.spec.grace = settings->config.limits.stop * 2;
-  agent.start = [=](caf::local_actor* parent) -> caf::actor {
-    caf::actor made = parent->spawn(node_actor, settings, gate, names);
-    names->announce(role::agent, made);
-    // Its end is the node's end, in order or not.
-    made->attach_functor([parent = caf::actor_cast<caf::actor>(parent)](const caf::error& reason) {
-      const bool in_order = !reason || reason == caf::exit_reason::user_shutdown;
-      caf::anon_send_exit(parent,
-                          in_order ? caf::exit_reason::user_shutdown : caf::exit_reason::unhandled_exception);
-    });
-    return made;
-  };
-  SupervisorSpec spec;
-  spec.name = "node";
-  return system.spawn(supervisor, spec, std::vector<ActorChild>{persister, agent});
-}
-
 } // namespace troupe

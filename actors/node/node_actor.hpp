@@ -11,6 +11,7 @@
 
 #include "actors/directory.hpp"
 #include "actors/message.hpp"
+#include "actors/node/node_process.hpp"
 #include "actors/node/slot.hpp"
 #include "actors/protocol.hpp"
 #include "comm/segment.hpp"
@@ -22,18 +23,6 @@
 #include <memory>
 
 namespace troupe {
-
-struct NodeSettings {
-  JobConfig config;
-  int config_fd = -1; ///< sealed memfd with the encoded config, inherited by workers
-  std::string worker_program;
-  std::string log_dir;
-  std::uint32_t slots = 1;
-  std::string host;
-  Incarnation agent;
-  std::string master_host;
-  std::function<std::uint16_t()> master_port; ///< where the master's door listens now; 0: not known
-};
 
 /// The end of a process, from the watcher's thread. In-process only.
 struct ProcessEnded {
@@ -69,12 +58,6 @@ struct NodeState {
 
 caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSettings* settings, caf::actor gate,
                          const Directory* names);
-
-/// The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes
-/// the node along, since its workers are its own. Ends when the agent ended in order. `names` and `settings`
-/// outlive it.
-caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate,
-                      Directory* names);
 
 /// Roles in `names`.
 namespace role {

@@ -1,14 +1,28 @@
 #include "actors/worker/worker_process.hpp"
 
+#include "actors/atoms.hpp"
+#include "actors/system_config.hpp"
 #include "actors/trainer/module.hpp"
 #include "actors/trainer/module_registry.hpp"
 #include "actors/worker/engine.hpp"
 #include "actors/worker/job_data.hpp"
+#include "actors/worker/module_actors.hpp"
+#include "actors/worker/process_port.hpp"
+#include "actors/worker/worker_actor.hpp"
 #include "base/log.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <functional>
+#include <thread>
 
 namespace troupe {
 
 namespace {
+
+/// Called on the trainer's thread once the trainer is built, with the actors its module brings along. An error is a
+/// start-up failure.
+using OnActors = std::function<result<void>(const std::vector<ActorSpec>&)>;
 
 Failure startup_failure(std::string what) {
   Failure failure;
@@ -33,8 +47,6 @@ private:
   Trainer& trainer_;
   const OnActors& on_actors_;
 };
-
-} // namespace
 
 bool run_trainer(const JobConfig& config, ProcessPort& port, const OnActors& on_actors) {
   auto give_up = [&](Failure failure) {
@@ -63,6 +75,49 @@ bool run_trainer(const JobConfig& config, ProcessPort& port, const OnActors& on_
   if (end.kind == EngineEnd::Kind::failed)
     return give_up(end.failure);
   return true;
+}
+
+} // namespace
+
+bool run_worker(const WorkerInputs& inputs) {
+  ActorSink sink;
+  ProcessPort::Settings settings;
+  settings.me = inputs.me;
+  settings.channel = inputs.channel;
+  settings.startup = inputs.config.limits.build;
+  settings.connect = inputs.config.limits.form;
+  ProcessPort port(settings, sink);
+
+  SystemConfig caf_config{1};
+  caf::actor_system system{caf_config};
+  auto worker = system.spawn(worker_actor, &port, inputs.me, inputs.config.limits.heartbeat);
+  sink.connect(worker);
+  bool done = false;
+  Directory module_names;
+  caf::actor module_actors;
+  std::thread trainer([&] {
+    done = run_trainer(inputs.config, port, [&](const std::vector<ActorSpec>& specs) -> result<void> {
+      TROUPE_TRY(check_places(specs));
+      if (!specs.empty())
+        module_actors = start_module_actors(system, specs, &module_names, &port);
+      return {};
+    });
+    caf::anon_send_exit(module_actors, caf::exit_reason::user_shutdown);
+    caf::anon_send(worker, FlushAtom::value);
+    caf::anon_send_exit(worker, caf::exit_reason::user_shutdown);
+  });
+  // Connecting goes on while the trainer builds.
+  if (auto node = system.middleman().remote_actor<caf::actor>("127.0.0.1", inputs.node_port))
+    caf::anon_send(worker, *node);
+  else
+    port.leave("cannot reach the node");
+  trainer.join();
+  sink.disconnect();
+  worker = nullptr;
+  module_actors = nullptr;
+  module_names.clear();
+  system.await_all_actors_done();
+  return done;
 }
 
 } // namespace troupe

@@ -1,19 +1,23 @@
-// The life of a worker process's trainer thread: load the module and the data, make the trainer, run the
-// engine on the port, and turn whatever ends it into a Failure that the node reports.
+// A whole worker process. Three threads matter: the trainer's (load the module and the data, make the trainer, run the
+// engine on the port, turn whatever ends it into a Failure that the node reports), CAF's (the worker actor), and the
+// life-lock's. Small on purpose, since how fast it starts is part of how fast a job recovers.
 #pragma once
 
-#include "actors/worker/process_port.hpp"
-#include "troupe/registry.hpp"
+#include "actors/job_config.hpp"
+#include "actors/kernel/orders.hpp"
 
-#include <functional>
+#include <cstdint>
 
 namespace troupe {
 
-/// Called on the trainer's thread once the trainer is built, with the actors its module brings along. An
-/// error is a start-up failure.
-using OnActors = std::function<result<void>(const std::vector<ActorSpec>&)>;
+struct WorkerInputs {
+  JobConfig config;
+  WorkerKey me;
+  int channel = -1;             ///< to the node, for descriptors and last words
+  std::uint16_t node_port = 0;  ///< where the node listens, on loopback
+};
 
-/// Returns when the engine left; false when the trainer failed (the port knows how). Trainer's thread.
-bool run_trainer(const JobConfig& config, ProcessPort& port, const OnActors& on_actors);
+/// Returns when the engine left; false when the trainer failed (the node knows how). Main thread.
+bool run_worker(const WorkerInputs& inputs);
 
 } // namespace troupe

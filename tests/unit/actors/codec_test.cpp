@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE codec
 #include <boost/test/unit_test.hpp>
 
 #include "actors/codec.hpp"
@@ -13,6 +12,8 @@
 
 using namespace troupe;
 using namespace troupe::test;
+
+BOOST_AUTO_TEST_SUITE(codec)
 
 namespace {
 
@@ -61,12 +62,12 @@ BOOST_AUTO_TEST_CASE(every_struct_and_its_schema_have_the_same_fields_and_enumer
   std::size_t schemas = 0;
   for_each_schema([&]<class Schema, class T>() {
     ++schemas;
-    auto differences = schema_differences(shape_of<T>(), schema_handle<Schema>());
+    auto differences = schema_differences(shape(detail::binding_of<Schema, T>()), schema_handle<Schema>());
     for (auto& line : differences)
       BOOST_ERROR(Schema::text << ": " << line);
     if (!differences.empty())
       BOOST_TEST_MESSAGE("A schema that fits (types without their import):\n"
-                         << suggest_schema(Schema::text, shape_of<T>()));
+                         << suggest_schema(Schema::text, shape(detail::binding_of<Schema, T>())));
   });
   BOOST_TEST(schemas > 50u);
 }
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(random_values_of_every_type_come_back_the_same) {
   for_each_schema([&]<class Schema, class T>() {
     Random random(seed, Schema::text);
     for (int i = 0; i < 30; ++i) {
-      auto value = random_value<T>(random);
+      auto value = random_value<Schema, T>(random);
       auto bytes = encode<Schema>(value);
       auto back = decode<Schema, T>(bytes);
       BOOST_REQUIRE_MESSAGE(back, Schema::text << " TROUPE_SEED=" << seed << " " << back.error().context);
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_message_without_any_field_decodes_to_a_fresh_struct) {
   // What an old journal did not have yet gets the default of the struct.
   const Bytes nothing = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   for_each_schema([&]<class Schema, class T>() {
-    if (shape_of<T>().kind == ShapeKind::choice)
+    if (shape(detail::binding_of<Schema, T>()).kind == ShapeKind::choice)
       return;
     auto value = decode<Schema, T>(nothing);
     BOOST_REQUIRE_MESSAGE(value, Schema::text << " " << value.error().context);
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(json_has_camel_case_names_and_comes_back) {
   BOOST_TEST(to_json<schema::Roster>(Roster{}).find("\"rows\":[]") != std::string::npos);
   Random random(seed, "json");
   for (int i = 0; i < 50; ++i) {
-    auto value = random_value<Failure>(random);
+    auto value = random_value<schema::Failure>(random);
     value.what = "plain";
     value.during = "";
     auto back = from_json<schema::Failure>(to_json<schema::Failure>(value, i % 2 == 0));
@@ -175,10 +176,10 @@ BOOST_AUTO_TEST_CASE(garbage_is_refused_and_never_crashes) {
       bytes = encode<schema::Roster>(busy_roster(random.below(6)));
       break;
     case 1:
-      bytes = encode<schema::WorkerOrder>(random_value<WorkerOrder>(random));
+      bytes = encode<schema::WorkerOrder>(random_value<schema::WorkerOrder>(random));
       break;
     case 2:
-      bytes = encode<schema::RecoveryEvent>(random_value<RecoveryKernel::Event>(random));
+      bytes = encode<schema::RecoveryEvent>(random_value<schema::RecoveryEvent, RecoveryKernel::Event>(random));
       break;
     default:
       bytes.resize(8 * random.below(40));
@@ -261,3 +262,5 @@ BOOST_AUTO_TEST_CASE(a_roster_of_eight_costs_tens_of_microseconds) {
   BOOST_TEST(sum > 0u);
   BOOST_TEST(encode_us < 2000); // far above what it takes: only a look-up by name per field would exceed it
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE message
 #include <boost/test/unit_test.hpp>
 
 #include "actors/message.hpp"
@@ -61,7 +60,7 @@ BOOST_AUTO_TEST_CASE(every_type_of_the_block_comes_back_from_the_wire) {
     ++types;
     Random random(seed, Schema::text);
     for (int i = 0; i < 10; ++i) {
-      auto value = random_value<T>(random);
+      auto value = random_value<Schema, T>(random);
       // As the middleman does it: an untyped message, by name of its type.
       caf::message sent = caf::make_message(Message<Schema>::from(value));
       caf::message got;
@@ -121,7 +120,7 @@ BOOST_AUTO_TEST_CASE(mutated_bytes_on_the_wire_never_crash) {
   Random random(seed, "wire");
   int loaded = 0, read = 0;
   for (int i = 0; i < 4000; ++i) {
-    auto bytes = save(Message<schema::NodeReport>::from(random_value<NodeReport>(random)));
+    auto bytes = save(Message<schema::NodeReport>::from(random_value<schema::NodeReport>(random)));
     for (auto n = random.below(4); n > 0; --n)
       bytes[random.below(bytes.size())] ^= static_cast<char>(1u << random.below(8));
     if (random.below(3) == 0)

@@ -1,7 +1,8 @@
-// Random values of any type that has a shape: every field is filled, every alternative and enumerator comes up. For
+// Random values of any type that has a schema: every field is filled, every alternative and enumerator comes up. For
 // property tests; the stream is the test's.
 #pragma once
 
+#include "actors/codec.hpp"
 #include "actors/codec_shape.hpp"
 #include "tests/unit/seed.hpp"
 #include "troupe/random.hpp"
@@ -15,7 +16,7 @@ inline std::uint64_t test_seed() {
   return number_from_environment("TROUPE_SEED", 20260101);
 }
 
-inline void fill(const Shape& shape, void* p, Random& random, int depth = 0) {
+inline void fill(const TypeShape& shape, void* p, Random& random, int depth = 0) {
   switch (shape.kind) {
   case ShapeKind::boolean:
     *static_cast<bool*>(p) = random.below(2) == 1;
@@ -59,7 +60,7 @@ inline void fill(const Shape& shape, void* p, Random& random, int depth = 0) {
   }
   case ShapeKind::list: {
     struct Context {
-      const Shape& element;
+      const TypeShape& element;
       Random& random;
       int depth;
     } context{*shape.element, random, depth + 1};
@@ -76,10 +77,10 @@ inline void fill(const Shape& shape, void* p, Random& random, int depth = 0) {
   }
 }
 
-template <class T>
+template <class Schema, class T = typename Schema::value_type>
 T random_value(Random& random) {
   T value{};
-  fill(shape_of<T>(), &value, random);
+  fill(shape(detail::binding_of<Schema, T>()), &value, random);
   return value;
 }
 

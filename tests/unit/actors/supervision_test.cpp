@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE supervision
 #include <boost/test/unit_test.hpp>
 
 #include "actors/supervision/supervisor.hpp"

@@ -1,5 +1,4 @@
 // Which version is resumed, from whom, and how the batch is cut.
-#define BOOST_TEST_MODULE kernel_inventory
 #include "actors/kernel/inventory.hpp"
 #include "support.hpp"
 
@@ -9,6 +8,8 @@
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(inventory)
 
 using Lineage = std::vector<RecoveryKernel::Ancestor>;
 
@@ -144,6 +145,8 @@ BOOST_AUTO_TEST_CASE(an_aligned_block_sends_one_partial_sum) {
   BOOST_TEST(partial_sums(0, 6, 6) == 1U); // the whole ragged tree
   BOOST_TEST(partial_sums(4, 2, 6) == 1U);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

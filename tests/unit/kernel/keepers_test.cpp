@@ -1,5 +1,4 @@
 // What is kept and counted: checkpoints, final rows and epochs, the wanted size, injected faults.
-#define BOOST_TEST_MODULE kernel_keepers
 #include "actors/kernel/scaling.hpp"
 #include "actors/kernel/shards.hpp"
 #include "support.hpp"
@@ -8,6 +7,8 @@
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(keepers)
 
 // --- Checkpoints ----------------------------------------------------------------------------------------------------
 
@@ -256,6 +257,8 @@ BOOST_AUTO_TEST_CASE(poisson_faults_take_their_randomness_from_the_tick_and_are_
   BOOST_TEST(run(5) == run(5));
   BOOST_TEST(run(5) != run(6));
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

@@ -1,11 +1,12 @@
 // Which workers there are, which lives ended, and what is done about it.
-#define BOOST_TEST_MODULE kernel_membership
 #include "support.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(membership)
 
 struct Cluster {
   explicit Cluster(KernelSettings s, std::uint32_t slots = 4) : kernel(s), facts(slots) {
@@ -328,6 +329,8 @@ BOOST_AUTO_TEST_CASE(a_lost_node_takes_its_workers_and_their_memory_along_and_co
   BOOST_TEST(c.order(actions, 0).kill); // that life was given up
   BOOST_TEST(c.order(actions, 0).incarnation == Incarnation{2});
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

@@ -1,11 +1,12 @@
 // From a drained generation to a plan.
-#define BOOST_TEST_MODULE kernel_recovery
 #include "support.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(recovery)
 
 using Actions = std::vector<RecoveryKernel::Action>;
 
@@ -202,6 +203,8 @@ BOOST_AUTO_TEST_CASE(a_restored_kernel_with_its_strategy_decides_the_same) {
   r.now = 200;
   BOOST_TEST((again.on(Tick{}, at_ms(200)) == r.on(Tick{})));
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

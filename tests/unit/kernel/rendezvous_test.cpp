@@ -1,11 +1,12 @@
 // Generations end and form in order, whatever dies in between.
-#define BOOST_TEST_MODULE kernel_rendezvous
 #include "support.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(rendezvous)
 
 using Actions = std::vector<RendezvousKernel::Action>;
 
@@ -235,6 +236,8 @@ BOOST_AUTO_TEST_CASE(after_a_stop_nothing_is_formed_any_more) {
   m.all(WorkerPhase::drained, 1);
   BOOST_TEST(m.on(m.plan(2, 1, {key(0)})).empty());
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

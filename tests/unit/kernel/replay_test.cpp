@@ -1,5 +1,4 @@
 // Decisions made again are the same, and a difference can be read. Text of reflected values and back.
-#define BOOST_TEST_MODULE kernel_replay
 #include "actors/kernel/replay.hpp"
 #include "support.hpp"
 
@@ -9,6 +8,8 @@
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(replay)
 
 BOOST_AUTO_TEST_CASE(the_same_event_gives_the_same_actions_and_a_difference_names_its_place) {
   KernelSettings s = settings_for(2);
@@ -59,6 +60,8 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_such_a_value_is_refused_and_unknown_fields
   BOOST_TEST(from_text("{gone: {a: [1, \"}\"]}, rank: 5, other: tag{b: 2}}", member));
   BOOST_TEST(member.rank == Rank{5});
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

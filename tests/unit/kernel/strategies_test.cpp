@@ -1,5 +1,4 @@
 // The strategies that come with the runtime.
-#define BOOST_TEST_MODULE kernel_strategies
 #include "actors/kernel/strategies/built_in.hpp"
 #include "support.hpp"
 
@@ -7,6 +6,8 @@
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(strategies)
 
 struct Asked {
   explicit Asked(std::string_view name, std::uint32_t workers = 4) : strategy(make_strategy(name)) {
@@ -179,6 +180,8 @@ BOOST_AUTO_TEST_CASE(every_strategy_restores_its_state_from_text_and_then_decide
   }
   BOOST_TEST(!make_strategy("none such"));
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

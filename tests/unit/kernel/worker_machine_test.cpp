@@ -1,5 +1,4 @@
 // Which orders a worker obeys and what it promises.
-#define BOOST_TEST_MODULE kernel_worker_machine
 #include "actors/kernel/worker_machine.hpp"
 #include "support.hpp"
 
@@ -7,6 +6,8 @@
 
 namespace troupe::test {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(worker_machine)
 
 using Actions = std::vector<WorkerMachine::Action>;
 
@@ -134,6 +135,8 @@ BOOST_AUTO_TEST_CASE(orders_of_an_older_term_or_sequence_are_dropped) {
   m.on(newer);
   BOOST_TEST(m.on(m.order(GenerationCommand::form, 9)).empty()); // term 1
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::test

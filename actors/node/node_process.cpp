@@ -1,0 +1,85 @@
+#include "actors/node/node_process.hpp"
+
+#include "actors/atoms.hpp"
+#include "actors/node/node_actor.hpp"
+#include "actors/node/persister.hpp"
+#include "actors/supervision/supervisor.hpp"
+#include "actors/system_config.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
+
+namespace troupe {
+
+namespace {
+
+// The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes the node
+// along, since its workers are its own. Ends when the agent ended in order.
+caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate,
+                      Directory* names) {
+  ActorChild persister;
+  persister.spec.id = role::persister;
+  persister.spec.backoff.first = std::chrono::milliseconds(10);
+  persister.start = [=](caf::local_actor* parent) -> caf::actor {
+    caf::actor made = parent->spawn<caf::detached>(persister_actor, &settings->config);
+    names->announce(role::persister, made);
+    return made;
+  };
+  ActorChild agent;
+  agent.spec.id = role::agent;
+  agent.spec.restart = Restart::temporary;
+  agent.spec.grace = settings->config.limits.stop * 2;
+  agent.start = [=](caf::local_actor* parent) -> caf::actor {
+    caf::actor made = parent->spawn(node_actor, settings, gate, names);
+    names->announce(role::agent, made);
+    // Its end is the node's end, in order or not.
+    made->attach_functor([parent = caf::actor_cast<caf::actor>(parent)](const caf::error& reason) {
+      const bool in_order = !reason || reason == caf::exit_reason::user_shutdown;
+      caf::anon_send_exit(parent,
+                          in_order ? caf::exit_reason::user_shutdown : caf::exit_reason::unhandled_exception);
+    });
+    return made;
+  };
+  SupervisorSpec spec;
+  spec.name = "node";
+  return system.spawn(supervisor, spec, std::vector<ActorChild>{persister, agent});
+}
+
+} // namespace
+
+struct NodeStop::Names {
+  Directory roles;
+};
+
+NodeStop::NodeStop() : names_(std::make_unique<Names>()) {}
+NodeStop::~NodeStop() = default;
+
+void NodeStop::request(const std::string& reason) {
+  if (auto agent = names_->roles.find(role::agent))
+    caf::anon_send(agent, StopAtom::value, reason);
+}
+
+result<void> run_node(const NodeSettings& settings, std::uint16_t port, NodeStop& stop) {
+  SystemConfig caf_config{1};
+  caf::actor_system system{caf_config};
+  auto& names = stop.names_->roles;
+  auto gate = system.middleman().remote_actor<caf::actor>(settings.master_host, port);
+  if (!gate)
+    return fail(Errc::retry_later, caf::to_string(gate.error()));
+  result<void> end;
+  {
+    caf::scoped_actor self{system};
+    auto root = start_node(system, &settings, *gate, &names);
+    self->monitor(root);
+    self->receive([&](const caf::down_msg& down) {
+      if (down.reason && down.reason != caf::exit_reason::user_shutdown)
+        end = fail(Errc::exhausted, caf::to_string(down.reason));
+    });
+    root = nullptr;
+    names.clear();
+  }
+  *gate = nullptr;
+  return end;
+}
+
+} // namespace troupe
