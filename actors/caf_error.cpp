@@ -11,7 +11,6 @@ namespace {
 
 constexpr auto our_category = caf::atom("troupe");
 constexpr auto system_category = caf::atom("system");
-constexpr auto exit_category = caf::atom("exit");
 
 std::string words(const caf::error& error) {
   auto& context = error.context();

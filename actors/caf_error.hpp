@@ -5,6 +5,7 @@
 #include "actors/caf_compat.hpp"
 #include "base/errors.hpp"
 
+#include <caf/atom.hpp>
 #include <caf/error.hpp>
 
 #include <exception>
@@ -13,6 +14,9 @@
 TROUPE_ERROR_CODE(troupe::Errc, "troupe")
 
 namespace troupe {
+
+/// Of caf::exit_reason.
+constexpr caf::atom_value exit_category = caf::atom("exit");
 
 caf::error to_caf(const Error& error);
 inline caf::error to_caf(Errc code, std::string context) { return to_caf(Error{code, std::move(context)}); }

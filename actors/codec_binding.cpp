@@ -137,8 +137,8 @@ bool is_empty_in(const TypeShape& record, const TypeShape::Field& field) {
   }
 }
 
-void bind_field(Binding& binding, const TypeShape::Field& field, capnp::StructSchema::Field wire, const std::string& path,
-                std::vector<std::string>& differences) {
+void bind_field(Binding& binding, const TypeShape::Field& field, capnp::StructSchema::Field wire,
+                const std::string& path, std::vector<std::string>& differences) {
   auto proto = wire.getProto();
   if (!proto.isSlot()) {
     differences.push_back(fmt::format("{}: a group in the schema", path));

@@ -7,6 +7,8 @@
 
 #include <capnp/schema.h>
 
+#include <cstring>
+
 namespace troupe {
 
 class Binding {
@@ -42,5 +44,14 @@ public:
 std::unique_ptr<Binding> bind_type(const TypeShape&, capnp::Type, const std::string& path,
                                    std::vector<std::string>& differences);
 capnp::StructSchema struct_schema(SchemaHandle);
+
+// Scalars are copied between the data section and the object as they lie in memory.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+template <class T>
+T load(const void* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
 
 } // namespace troupe

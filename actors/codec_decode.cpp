@@ -19,16 +19,6 @@ namespace {
 using capnp::AnyPointer;
 using capnp::AnyStruct;
 
-// Scalars are copied between the data section and the object as they lie in memory.
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-
-template <class T>
-T load(const void* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
 char* at(void* object, std::size_t offset) { return static_cast<char*>(object) + offset; }
 
 /// Reads into a fresh object; what the message does not have stays as it is. A false return means that `what` says what

@@ -18,16 +18,6 @@ namespace {
 using capnp::AnyPointer;
 using capnp::AnyStruct;
 
-// Scalars are copied between the data section and the object as they lie in memory.
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-
-template <class T>
-T load(const void* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
 bool is_empty(const TypeShape& shape, const void* p) {
   return (shape.kind == ShapeKind::text && static_cast<const std::string*>(p)->empty())
          || (shape.kind == ShapeKind::bytes && static_cast<const Bytes*>(p)->empty())

@@ -18,7 +18,7 @@ namespace troupe::bench {
 
 namespace {
 
-struct Case {
+struct PaceCase {
   std::string name;
   double promised; ///< ratio of speeds
   std::uint64_t steps;
@@ -114,7 +114,7 @@ result<double> bare(const JobConfig& job, const JobData& data, std::uint32_t n, 
 }
 
 /// Steps per second of the same under the runtime, without start and end.
-result<double> managed(const std::string& job, const Case& c, std::uint32_t n) {
+result<double> managed(const std::string& job, const PaceCase& c, std::uint32_t n) {
   Scratch scratch("bench-overhead");
   JobRun run;
   run.job_file = job;
@@ -130,7 +130,7 @@ result<double> managed(const std::string& job, const Case& c, std::uint32_t n) {
   return static_cast<double>(times.back().first - times[skipped].first) / std::max(seconds, 1e-6);
 }
 
-result<void> measure(const Case& c, const std::string& job, const BenchOptions& options, BenchReport& report,
+result<void> measure(const PaceCase& c, const std::string& job, const BenchOptions& options, BenchReport& report,
                      const std::function<void(const std::string&)>& show) {
   JobFileOptions parse;
   parse.overrides = c.settings;
@@ -184,7 +184,7 @@ result<BenchReport> overhead(const BenchOptions& options,
   };
   const std::uint64_t fast = options.quick ? 600 : 6000;
   const std::uint64_t slow = options.quick ? 300 : 1500;
-  const std::vector<Case> cases = {
+  const std::vector<PaceCase> cases = {
     {"digits", 0.90, fast, settings(fast, {})},
     {"digits 1 ms", 0.97, slow, settings(slow, {"workers.micro_batch=64"})},
   };

@@ -15,7 +15,7 @@ namespace troupe::bench {
 
 namespace {
 
-struct Case {
+struct KillCase {
   std::string name;
   std::string job;
   std::string hold;
@@ -28,7 +28,7 @@ struct Case {
 
 /// One kill every `spacing` steps, give or take a third, of a random rank (not the last: it may be gone just
 /// then).
-result<std::uint64_t> write_kills(const std::string& path, const Case& c, std::uint32_t workers) {
+result<std::uint64_t> write_kills(const std::string& path, const KillCase& c, std::uint32_t workers) {
   std::ofstream out(path);
   Random random(1, "bench recovery " + c.name);
   std::uint64_t step = 100;
@@ -48,7 +48,7 @@ constexpr std::pair<const char*, double RecoveryTimes::*> phases[] = {
   {"first_step_ms", &RecoveryTimes::first_step},
 };
 
-result<void> measure(const Case& c, const BenchOptions& options, BenchReport& report) {
+result<void> measure(const KillCase& c, const BenchOptions& options, BenchReport& report) {
   Scratch scratch("bench-recovery");
   const auto chaos = scratch.path() + "/kills";
   TROUPE_ASSIGN(const auto steps, write_kills(chaos, c, options.workers));
@@ -141,7 +141,7 @@ result<BenchReport> recovery(const BenchOptions& options,
   const auto kills = options.quick ? options.kills / 30 + 1 : options.kills;
   const auto few = options.quick ? 2u : std::min(10u, options.kills);
   // Far enough apart that a replacement is back before the next kill.
-  std::vector<Case> cases = {
+  std::vector<KillCase> cases = {
     {"hold", job, "5s", 120, 50, 200, kills, {}},
     {"shrink", job, "0s", 300, 20, 80, kills, {}},
   };

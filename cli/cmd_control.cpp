@@ -16,11 +16,6 @@ namespace troupe {
 
 namespace {
 
-int complain(const std::string& text, int status) {
-  std::fprintf(stderr, "troupe: %s\n", text.c_str());
-  return status;
-}
-
 // The job's directory that was given, or the only one here in which a job runs.
 result<std::string> find_dir(const ControlOptions& options) {
   if (!options.dir.empty())

@@ -47,11 +47,6 @@ private:
   Screen screen_;
 };
 
-int complain(const std::string& text, int status) {
-  std::fprintf(stderr, "troupe: %s\n", text.c_str());
-  return status;
-}
-
 // Newest first; the first one that verifies leads, those above it that do not are told about and left out.
 std::vector<FoundCheckpoint> checkpoints_of(const JobConfig& config) {
   std::vector<FoundCheckpoint> found;

@@ -11,15 +11,6 @@
 
 namespace troupe {
 
-namespace {
-
-int complain(const std::string& text, int status) {
-  std::fprintf(stderr, "troupe node: %s\n", text.c_str());
-  return status;
-}
-
-} // namespace
-
 int cmd_node(const NodeOptions& options) {
   auto internal = internal_options(options.internal);
   if (!internal.contains("config"))

@@ -104,8 +104,9 @@ private:
     // A term begins with what the journal kept, which may be less than this log, or more: nothing to compare with.
     const auto before = terms_.find(record.kernel);
     if (before != terms_.end() && before->second == record.term)
-      return kernel->state() == record.payload ? ""
-                                               : fmt::format("the state of {} differs from the snapshot", record.kernel);
+      return kernel->state() == record.payload
+               ? ""
+               : fmt::format("the state of {} differs from the snapshot", record.kernel);
     // What a kernel remembers outside its state goes on within a term, so only a new term starts from the snapshot.
     const auto restored = kernel->restore(record.payload);
     return restored ? "" : restored.error().context;
@@ -118,11 +119,6 @@ private:
   std::map<std::string, Term> terms_; ///< of each kernel's newest event
   std::map<std::string, std::unique_ptr<AnyKernel>> kernels_;
 };
-
-int complain(const std::string& text, int status) {
-  std::fprintf(stderr, "troupe: %s\n", text.c_str());
-  return status;
-}
 
 } // namespace
 

@@ -27,11 +27,6 @@ namespace troupe {
 
 namespace {
 
-int complain(const std::string& text, int status) {
-  std::fprintf(stderr, "troupe: %s\n", text.c_str());
-  return status;
-}
-
 /// How one child ended: its exit code, or 128 + signal.
 int reap(const Process& process) {
   siginfo_t info{};

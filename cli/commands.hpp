@@ -14,6 +14,9 @@ int cmd_replay(const ReplayOptions& options);
 int cmd_bench(const BenchOptions& options);
 int cmd_docs(const DocsOptions& options);
 
+/// Says `text` on standard error, after the command's name; returns `status`.
+int complain(const std::string& text, int status);
+
 constexpr int exit_done = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;

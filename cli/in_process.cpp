@@ -20,11 +20,6 @@ namespace troupe {
 
 namespace {
 
-int complain(const std::string& text, int status) {
-  std::fprintf(stderr, "troupe: %s\n", text.c_str());
-  return status;
-}
-
 RunReport report_of(const JobConfig& config, const InProcessResult& ran, std::uint64_t total_steps,
                     Duration wall) {
   RunReport r;

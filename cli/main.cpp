@@ -4,6 +4,11 @@
 
 #include <cstdio>
 
+int troupe::complain(const std::string& text, int status) {
+  std::fprintf(stderr, "troupe: %s\n", text.c_str());
+  return status;
+}
+
 int main(int argc, char** argv) {
   using namespace troupe;
   const auto parsed = parse_options(argc, argv);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <sched.h>
 #include <unistd.h>
 
@@ -34,11 +35,6 @@ std::pair<std::size_t, std::size_t> slice(std::size_t count, std::uint32_t part,
   constexpr auto per_line = line / sizeof(T);
   const auto lines = (count + per_line - 1) / per_line;
   return {std::min(count, lines * part / parts * per_line), std::min(count, lines * (part + 1) / parts * per_line)};
-}
-
-template <class T>
-T plus(T a, T b) {
-  return a + b;
 }
 
 tl::unexpected<Error> not_yet(std::string_view what) {
@@ -329,10 +325,11 @@ void HostCommunicator::drop_leaves() {
 void HostCommunicator::reduce_slice(std::uint32_t part, std::uint32_t parts, NodeBuffer out) {
   const auto& shape = segment_->layout().shape;
   const auto [f32_begin, f32_end] = slice<float>(shape.f32_count, part, parts);
-  run_reduction<float>(over_leaves_, f32_[step_ % 2], f32_begin, f32_end, out.f32, f32_scratch_.data(), plus<float>);
+  run_reduction<float>(over_leaves_, f32_[step_ % 2], f32_begin, f32_end, out.f32, f32_scratch_.data(),
+                       std::plus<float>{});
   const auto [f64_begin, f64_end] = slice<double>(shape.f64_count, part, parts);
   run_reduction<double>(over_leaves_, f64_[step_ % 2], f64_begin, f64_end, out.f64, f64_scratch_.data(),
-                        plus<double>);
+                        std::plus<double>{});
 }
 
 result<Communicator::Reduced> HostCommunicator::reduce_leaves() {

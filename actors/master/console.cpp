@@ -9,11 +9,11 @@ namespace troupe {
 
 namespace {
 
-using Self = caf::stateful_actor<ConsoleState>*;
+using ConsoleSelf = caf::stateful_actor<ConsoleState>*;
 
 constexpr auto redraw = std::chrono::milliseconds(100);
 
-void look(Self self) {
+void look(ConsoleSelf self) {
   auto& st = self->state;
   auto& history = *st.history;
   for (const auto& event : history.take_events())
@@ -26,7 +26,7 @@ void look(Self self) {
 // What did not come through a kernel but belongs to the story goes into the journal as a note, for later
 // lives.
 template <class Schema, class T>
-void keep(Self self, const char* kind, const T& statement) {
+void keep(ConsoleSelf self, const char* kind, const T& statement) {
   Append append;
   append.record.kind = RecordKind::note;
   append.record.kernel = kind;
@@ -37,7 +37,7 @@ void keep(Self self, const char* kind, const T& statement) {
 }
 
 // Once, when nothing of the job runs any more.
-void tell_outcome(Self self) {
+void tell_outcome(ConsoleSelf self) {
   auto& st = self->state;
   if (st.told)
     return;
@@ -48,7 +48,7 @@ void tell_outcome(Self self) {
 
 } // namespace
 
-caf::behavior console_actor(Self self, MasterWiring* wiring, const ConsoleOutlets* settings) {
+caf::behavior console_actor(ConsoleSelf self, MasterWiring* wiring, const ConsoleOutlets* settings) {
   auto& mine = self->state;
   mine.wiring = wiring;
   mine.settings = settings;

@@ -18,7 +18,7 @@ namespace troupe {
 
 namespace {
 
-using Self = caf::stateful_actor<GateState>*;
+using GateSelf = caf::stateful_actor<GateState>*;
 using Reply = Message<schema::ControlReply>;
 
 constexpr std::uint32_t max_nodes = 1 << 16;
@@ -32,7 +32,7 @@ GateState::Node* node_of(GateState& st, NodeId id) {
 }
 
 template <class Schema, class T>
-void to_all(Self self, const T& statement) {
+void to_all(GateSelf self, const T& statement) {
   const auto message = Message<Schema>::from(statement);
   for (auto& node : self->state.nodes)
     if (node.actor)
@@ -40,12 +40,12 @@ void to_all(Self self, const T& statement) {
 }
 
 template <class Schema, class T>
-void to_node(Self self, NodeId id, const T& statement) {
+void to_node(GateSelf self, NodeId id, const T& statement) {
   if (auto* node = node_of(self->state, id))
     self->send(node->actor, Message<Schema>::from(statement));
 }
 
-NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr& from) {
+NodeWelcome admit(GateSelf self, const NodeHello& hello, const caf::strong_actor_ptr& from) {
   auto& st = self->state;
   NodeWelcome welcome;
   welcome.term = st.wiring->term;
@@ -84,7 +84,7 @@ NodeWelcome admit(Self self, const NodeHello& hello, const caf::strong_actor_ptr
   return welcome;
 }
 
-void node_down(Self self, const caf::down_msg& down) {
+void node_down(GateSelf self, const caf::down_msg& down) {
   auto& st = self->state;
   for (auto& node : st.nodes)
     if (node.actor && caf::actor_cast<caf::actor_addr>(node.actor) == down.source) {
@@ -112,7 +112,7 @@ void answer(std::vector<GateState::Asker>& askers, std::uint64_t request, bool o
 }
 
 struct Carry {
-  Self self;
+  GateSelf self;
 
   void operator()(const SlotsOrder& order) const {
     if (auto* node = node_of(self->state, order.node))
@@ -158,7 +158,7 @@ struct Carry {
 };
 
 template <class... Ts>
-void carry_one_of(Self self, const std::any& action) {
+void carry_one_of(GateSelf self, const std::any& action) {
   const auto when = [&]<class T>(T*) {
     if (const auto* is = std::any_cast<T>(&action))
       Carry{self}(*is);
@@ -167,7 +167,7 @@ void carry_one_of(Self self, const std::any& action) {
 }
 
 /// External actions that no node and no asker has to see are the console's alone.
-void carry(Self self, const std::any& action) {
+void carry(GateSelf self, const std::any& action) {
   carry_one_of<SlotsOrder, GenerationOrder, SaveOrder, ArmedFaults, FireFault, KillWorker, DeleteCheckpoint, AllStopped,
                ScaleAnswer, SaveDone>(self, action);
 }
@@ -186,7 +186,7 @@ result<std::uint32_t> number(const ControlRequest& request, std::size_t index) {
   return value;
 }
 
-void control(Self self, const ControlRequest& request, caf::response_promise promise) {
+void control(GateSelf self, const ControlRequest& request, caf::response_promise promise) {
   auto& st = self->state;
   auto& directory = st.wiring->directory;
   auto reply = [&](bool ok, std::string text) {
@@ -251,7 +251,7 @@ void with(const Message<T>& message, F&& f) {
 
 } // namespace
 
-caf::behavior gate_actor(Self self, MasterWiring* wiring, const GateSettings* settings) {
+caf::behavior gate_actor(GateSelf self, MasterWiring* wiring, const GateSettings* settings) {
   auto& mine = self->state;
   mine.wiring = wiring;
   mine.settings = settings;

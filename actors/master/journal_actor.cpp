@@ -9,19 +9,19 @@ namespace troupe {
 
 namespace {
 
-using Self = caf::stateful_actor<JournalState>*;
+using JournalSelf = caf::stateful_actor<JournalState>*;
 
 /// Records after which all kernels are asked for a snapshot, and the journal is cut.
 constexpr std::uint64_t records_per_snapshot = 400;
 
-void check(Self self, const result<void>& done) {
+void check(JournalSelf self, const result<void>& done) {
   if (done)
     return;
   log(LogLevel::error, "journal.failed", "{}", done.error().context);
   self->quit(caf::make_error(caf::sec::runtime_error, done.error().context));
 }
 
-void add(Self self, MasterWiring* wiring, JournalRecord record) {
+void add(JournalSelf self, MasterWiring* wiring, JournalRecord record) {
   auto& st = self->state;
   record.term = wiring->term;
   record.sequence = ++st.sequence;
@@ -78,7 +78,7 @@ JournalState::~JournalState() {
     (void)events->flush();
 }
 
-caf::behavior journal_actor(Self self, MasterWiring* wiring, const JournalPaths* paths) {
+caf::behavior journal_actor(JournalSelf self, MasterWiring* wiring, const JournalPaths* paths) {
   auto& mine = self->state;
   self->set_error_handler(
     [](caf::error& e) { log(LogLevel::warn, "journal.error", "{}", caf::to_string(e)); });

@@ -12,9 +12,9 @@ namespace troupe {
 
 namespace {
 
-using Self = caf::stateful_actor<KernelShellState>*;
+using ShellSelf = caf::stateful_actor<KernelShellState>*;
 
-void carry(Self self, const std::any& action) {
+void carry(ShellSelf self, const std::any& action) {
   auto& st = self->state;
   if (const auto* wake = std::any_cast<WakeAt>(&action)) {
     st.wake_at = wake->at;
@@ -24,13 +24,13 @@ void carry(Self self, const std::any& action) {
   tell_kernels(st.wiring->directory, action);
 }
 
-void carry_outside(Self self, const std::any& action) {
+void carry_outside(ShellSelf self, const std::any& action) {
   carry(self, action);
   if (auto gate = self->state.wiring->directory.find(role::gate))
     caf::anon_send(gate, External{action});
 }
 
-JournalRecord record_of(Self self, RecordKind kind, Bytes payload, Time now) {
+JournalRecord record_of(ShellSelf self, RecordKind kind, Bytes payload, Time now) {
   JournalRecord record;
   record.kind = kind;
   record.kernel = self->state.role;
@@ -39,12 +39,12 @@ JournalRecord record_of(Self self, RecordKind kind, Bytes payload, Time now) {
   return record;
 }
 
-void append(Self self, Append&& what) {
+void append(ShellSelf self, Append&& what) {
   if (auto journal = self->state.wiring->directory.find(role::journal))
     self->send(journal, std::move(what));
 }
 
-void take(Self self, const std::any& event) {
+void take(ShellSelf self, const std::any& event) {
   auto& st = self->state;
   const auto now = monotonic_now();
   auto turn = st.kernel->on(event, now);
@@ -69,7 +69,7 @@ void take(Self self, const std::any& event) {
     st.held.emplace(st.tokens, std::move(held));
 }
 
-void release(Self self, std::uint64_t token) {
+void release(ShellSelf self, std::uint64_t token) {
   auto& held = self->state.held;
   while (!held.empty() && held.begin()->first <= token) {
     for (const auto& action : held.begin()->second)
@@ -78,7 +78,7 @@ void release(Self self, std::uint64_t token) {
   }
 }
 
-void append_snapshot(Self self) {
+void append_snapshot(ShellSelf self) {
   append(self, {record_of(self, RecordKind::snapshot, self->state.kernel->state(), monotonic_now()), 0});
 }
 
@@ -94,7 +94,7 @@ void replay(AnyKernel& kernel, const std::vector<JournalRecord>& records) {
   }
 }
 
-void begin(Self self, const Records& past) {
+void begin(ShellSelf self, const Records& past) {
   auto& st = self->state;
   replay(*st.kernel, past.records);
   const auto life = st.wiring->directory.life(st.role);
@@ -106,7 +106,7 @@ void begin(Self self, const Records& past) {
     tell_kernels(st.wiring->directory, PeerRestarted{st.role});
 }
 
-void tick(Self self, std::uint64_t number) {
+void tick(ShellSelf self, std::uint64_t number) {
   auto& st = self->state;
   if (number != st.wake)
     return;
@@ -126,7 +126,7 @@ void tell_kernels(const Directory& directory, const std::any& statement) {
       caf::anon_send(kernel, Statement{statement});
 }
 
-caf::behavior kernel_shell(Self self, MasterWiring* wiring, std::string role) {
+caf::behavior kernel_shell(ShellSelf self, MasterWiring* wiring, std::string role) {
   auto& mine = self->state;
   mine.wiring = wiring;
   mine.kernel = make_kernel(role, wiring->settings);

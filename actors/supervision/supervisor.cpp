@@ -15,7 +15,6 @@ using Self = caf::stateful_actor<SupervisorState>*;
 using Kernel = SupervisorKernel;
 
 constexpr auto troupe_category = caf::atom("troupe");
-constexpr auto exit_category = caf::atom("exit");
 
 template <class... Fs>
 struct Overloaded : Fs... {

@@ -1,6 +1,5 @@
 // Random jobs under random faults: whatever happens, what must hold holds, and the job ends. TROUPE_SEEDS says how many
 // seeds, TROUPE_SEED plays one again and prints its trace.
-#define BOOST_TEST_MODULE sim_seeds
 #include "sim/world.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -10,6 +9,8 @@
 
 namespace troupe::sim {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(seeds)
 
 std::uint64_t number(const char* name, std::uint64_t fallback) {
   const char* text = std::getenv(name);
@@ -38,6 +39,8 @@ BOOST_AUTO_TEST_CASE(every_random_job_ends_as_it_must) {
   }
   BOOST_TEST_MESSAGE(seeds << " jobs, " << generations << " generations, " << redone << " steps redone");
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::sim

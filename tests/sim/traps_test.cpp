@@ -1,6 +1,5 @@
 // Chosen jobs: each a trace that broke an earlier draft of the protocol, or a claim about recovery that a user relies
 // on. Invariants are checked by the world in every one of them.
-#define BOOST_TEST_MODULE sim_traps
 #include "sim/world.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +8,8 @@
 
 namespace troupe::sim {
 namespace {
+
+BOOST_AUTO_TEST_SUITE(traps)
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -213,6 +214,8 @@ BOOST_AUTO_TEST_CASE(scaling_and_pausing_on_the_way_lose_no_step) {
     BOOST_TEST(outcome.redone == 0U);
   }
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe::sim

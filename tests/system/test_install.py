@@ -53,6 +53,10 @@ class Install(harness.SystemTest):
                     found = re.search(re.escape(harness.ROOT.encode()) + rb"/[\w./-]+", stream.read())
                 self.assertIsNone(found, f"{path}: {found}")
 
+    def test_a_worker_is_small_it_loads_no_hdf5(self):
+        worker = os.path.join(BUILD, "cli", "troupe-worker")
+        self.assertNotIn("hdf5", self.command("ldd", worker))
+
     def test_the_version_is_one(self):
         told = json.loads(self.command("meson", "introspect", "--projectinfo", BUILD))["version"]
         self.assertIn(told, self.command(harness.BIN, "--version"))

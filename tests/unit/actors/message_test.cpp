@@ -17,12 +17,12 @@ using namespace troupe::test;
 
 namespace {
 
-struct Config : caf::actor_system_config {
-  Config() { register_types(*this); }
+struct WireConfig : caf::actor_system_config {
+  WireConfig() { register_types(*this); }
 };
 
 struct Fixture {
-  Config config;
+  WireConfig config;
   caf::actor_system system{config};
 
   template <class T>
@@ -48,8 +48,6 @@ void for_each_message(F&& f) {
   TROUPE_MESSAGES(TROUPE_EACH)
 #undef TROUPE_EACH
 }
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(messages, Fixture)
 
@@ -138,3 +136,5 @@ BOOST_AUTO_TEST_CASE(mutated_bytes_on_the_wire_never_crash) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace

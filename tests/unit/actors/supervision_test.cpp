@@ -24,8 +24,8 @@ struct Silence {
   Silence() { configure_log("test", LogLevel::error, ::open("/dev/null", O_WRONLY | O_CLOEXEC)); }
 };
 
-struct Config : caf::actor_system_config {
-  Config() {
+struct StageConfig : caf::actor_system_config {
+  StageConfig() {
     register_types(*this);
     set("scheduler.policy", caf::atom("testing"));
     set("logger.inline-output", true);
@@ -34,7 +34,7 @@ struct Config : caf::actor_system_config {
 
 /// Actors without threads: one message of a randomly chosen ready actor at a time, and time that moves when told to.
 struct Stage {
-  Config config;
+  StageConfig config;
   caf::actor_system system{config};
   caf::scoped_actor self{system, true};
   caf::scheduler::test_coordinator& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
@@ -138,7 +138,6 @@ struct Stage {
   }
 };
 
-} // namespace
 
 BOOST_TEST_GLOBAL_FIXTURE(Silence);
 
@@ -343,3 +342,5 @@ BOOST_AUTO_TEST_CASE(two_hundred_schedules_of_simultaneous_deaths_end_with_all_r
     BOOST_REQUIRE(stage.root_gone);
   });
 }
+
+} // namespace

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string refusal(const std::string& sentence) {
+std::string refused(const std::string& sentence) {
   const auto fault = parse_fault(sentence);
   BOOST_REQUIRE_MESSAGE(!fault.has_value(), "was accepted: " << sentence);
   return render(fault.error());
@@ -51,36 +51,36 @@ BOOST_AUTO_TEST_CASE(a_sentence_becomes_its_fields) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_design_has_and_this_version_lacks_is_told_apart_from_nonsense) {
-  BOOST_TEST(refusal("kill master at step 60") ==
+  BOOST_TEST(refused("kill master at step 60") ==
              "--chaos: 'kill master' is not in this version\n"
              "     | kill master at step 60\n"
              "     | ^^^^^^^^^^^ there are kill worker, stop worker, slow worker, nan worker");
   for (const char* sentence :
        {"kill node 1 at step 80", "kill agent 0 at step 70", "partition node 1 at step 30 for 5s",
         "flip worker 1 at step 44", "disk full at step 20 for 5s", "corrupt newest checkpoint at step 70"})
-    BOOST_TEST(refusal(sentence).find("is not in this version") != std::string::npos);
+    BOOST_TEST(refused(sentence).find("is not in this version") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(nonsense_is_shown_with_a_caret_and_the_nearest_form) {
-  BOOST_TEST(refusal("kil worker 2 at step 50") == "--chaos: no chaos begins with 'kil'\n"
+  BOOST_TEST(refused("kil worker 2 at step 50") == "--chaos: no chaos begins with 'kil'\n"
                                                    "     | kil worker 2 at step 50\n"
                                                    "     | ^^^ did you mean 'kill'?");
-  BOOST_TEST(refusal("kill wroker 2 at step 50") == "--chaos: 'kill' has no target 'wroker'\n"
+  BOOST_TEST(refused("kill wroker 2 at step 50") == "--chaos: 'kill' has no target 'wroker'\n"
                                                     "     | kill wroker 2 at step 50\n"
                                                     "     |      ^^^^^^ did you mean 'worker'?");
-  BOOST_TEST(refusal("stop worker 1 at step 30") ==
+  BOOST_TEST(refused("stop worker 1 at step 30") ==
              "--chaos: expected 'for' here, not the end\n"
              "     | stop worker 1 at step 30 \n"
              "     |                         ^ as in: stop worker 1 at step 30 for 3s");
-  BOOST_TEST(refusal("kill worker two at step 5").find("expected the number of a worker here, not 'two'") !=
+  BOOST_TEST(refused("kill worker two at step 5").find("expected the number of a worker here, not 'two'") !=
              std::string::npos);
-  BOOST_TEST(refusal("kill worker 2 at step 5 in reduction").find("^^^^^^^^^ did you mean 'reduce'?") !=
+  BOOST_TEST(refused("kill worker 2 at step 5 in reduction").find("^^^^^^^^^ did you mean 'reduce'?") !=
              std::string::npos);
-  BOOST_TEST(refusal("kill worker 2 at step 5 please").find("complete before 'please'") != std::string::npos);
-  BOOST_TEST(refusal("slow worker 2 x1 from step 5 to 6").find("a factor such as x3") != std::string::npos);
-  BOOST_TEST(refusal("slow worker 2 x3 from step 5 to 4").find("lies before the first") != std::string::npos);
-  BOOST_TEST(refusal("kill worker every 0s").find("a duration such as 3s") != std::string::npos);
-  BOOST_TEST(refusal("").find("empty") != std::string::npos);
+  BOOST_TEST(refused("kill worker 2 at step 5 please").find("complete before 'please'") != std::string::npos);
+  BOOST_TEST(refused("slow worker 2 x1 from step 5 to 6").find("a factor such as x3") != std::string::npos);
+  BOOST_TEST(refused("slow worker 2 x3 from step 5 to 4").find("lies before the first") != std::string::npos);
+  BOOST_TEST(refused("kill worker every 0s").find("a duration such as 3s") != std::string::npos);
+  BOOST_TEST(refused("").find("empty") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_holds_one_sentence_a_line) {

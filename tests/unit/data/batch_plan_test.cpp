@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE batch_plan
 #include "data/batch_plan.hpp"
 #include "data/sample_order.hpp"
 #include "tests/unit/seed.hpp"
@@ -7,6 +6,8 @@
 
 using namespace troupe;
 using namespace troupe::data;
+
+BOOST_AUTO_TEST_SUITE(batch_plan)
 
 BOOST_AUTO_TEST_CASE(virtual_workers_take_the_positions_in_turn_and_none_twice) {
   test::for_each_seed(20, [](std::uint64_t seed) {
@@ -87,3 +88,5 @@ BOOST_AUTO_TEST_CASE(evaluation_blocks_cover_all_rows_in_order_and_differ_by_at_
     }
   }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

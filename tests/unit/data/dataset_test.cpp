@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE dataset
 #include "data/dataset.hpp"
 #include "tests/unit/folder.hpp"
 #include "tests/unit/seed.hpp"
@@ -12,6 +11,8 @@
 
 using namespace troupe;
 using namespace troupe::data;
+
+BOOST_AUTO_TEST_SUITE(dataset)
 
 namespace {
 
@@ -204,3 +205,5 @@ BOOST_AUTO_TEST_CASE(selected_rows_come_in_the_order_asked_for) {
   const auto set = labelled({10, 11, 12}).select(rows);
   BOOST_TEST(values<std::int32_t>(set, "label") == (std::vector<std::int32_t>{12, 10}));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

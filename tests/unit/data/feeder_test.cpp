@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE feeder
 #include "base/clock.hpp"
 #include "data/feeder.hpp"
 #include "tests/unit/seed.hpp"
@@ -7,6 +6,8 @@
 
 using namespace troupe;
 using namespace troupe::data;
+
+BOOST_AUTO_TEST_SUITE(feeder)
 
 namespace {
 
@@ -85,3 +86,5 @@ BOOST_AUTO_TEST_CASE(gathering_a_small_batch_takes_microseconds) {
   BOOST_TEST_MESSAGE("8 x 64 floats: " << best.count() << " ns");
   BOOST_TEST(best < std::chrono::microseconds(20));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

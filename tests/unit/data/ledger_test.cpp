@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE ledger
 #include "data/batch_plan.hpp"
 #include "data/ledger.hpp"
 #include "data/sample_order.hpp"
@@ -9,6 +8,8 @@
 
 using namespace troupe;
 using namespace troupe::data;
+
+BOOST_AUTO_TEST_SUITE(ledger)
 
 namespace {
 
@@ -154,3 +155,5 @@ BOOST_AUTO_TEST_CASE(an_image_tells_its_own_rows_and_a_foreign_one_is_refused_ho
     BOOST_TEST(!Ledger::open(window.bytes()).has_value());
   }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

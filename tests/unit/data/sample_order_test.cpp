@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE sample_order
 #include "data/sample_order.hpp"
 #include "tests/unit/seed.hpp"
 
@@ -9,6 +8,8 @@
 
 using namespace troupe;
 using namespace troupe::data;
+
+BOOST_AUTO_TEST_SUITE(sample_order)
 
 namespace {
 
@@ -126,3 +127,5 @@ BOOST_AUTO_TEST_CASE(orders_that_are_not_there_yet_say_so_and_unknown_ones_are_r
   BOOST_TEST((parse_order("leased").error().code == Errc::unsupported));
   BOOST_TEST((parse_order("shuffled").error().code == Errc::invalid));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

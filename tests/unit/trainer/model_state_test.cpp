@@ -1,4 +1,5 @@
 #include "actors/trainer/model_state.hpp"
+#include "says.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,10 +8,6 @@
 
 namespace troupe {
 namespace {
-
-bool says(const std::exception& error, const char* part) {
-  return std::strstr(error.what(), part) != nullptr;
-}
 
 BOOST_AUTO_TEST_SUITE(model_state)
 

@@ -4,6 +4,7 @@
 #include "actors/trainer/step_views.hpp"
 #include "actors/worker/mean.hpp"
 #include "tests/unit/seed.hpp"
+#include "says.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -11,10 +12,6 @@
 
 namespace troupe {
 namespace {
-
-bool says(const std::exception& error, const char* part) {
-  return std::strstr(error.what(), part) != nullptr;
-}
 
 BOOST_AUTO_TEST_SUITE(views)
 
