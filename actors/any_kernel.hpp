@@ -1,6 +1,6 @@
-// The kernels of a master behind one face without their types, for whoever treats all of them alike: the shell, replay
-// and the fold of a run's story. A statement is a std::any that holds one alternative of some kernel's events; routing
-// is by its type. A kernel is used by one thread at a time; everything else here may be called from any.
+// The kernels of a master behind one face without their types, for whoever treats all of them alike: the shell and
+// replay. A statement is a std::any that holds one alternative of some kernel's events; routing is by its type. A
+// kernel is used by one thread at a time; everything else here may be called from any.
 #pragma once
 
 #include "actors/codec.hpp"

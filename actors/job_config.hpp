@@ -4,6 +4,7 @@
 // never changed while a job runs.
 #pragma once
 
+#include "actors/kernel/settings.hpp"
 #include "base/clock.hpp"
 #include "base/reflect.hpp"
 
@@ -94,9 +95,9 @@ struct EvaluationSettings {
 struct CheckpointSettings {
   std::string dir;
   bool local = false;         ///< each host has its own `dir`
-  Cadence every;              ///< automatic: every 30 s. Also one at the end unless never
-  Cadence snapshot_every;     ///< automatic: every step while that costs under 2 %. steps otherwise
-  std::uint32_t keep = 3;     ///< newest checkpoints kept, besides the best one
+  Cadence every;              ///< automatic: 10 s to 10 min (automatic_interval). One at the end unless never
+  Cadence snapshot_every;     ///< automatic: every step while it costs under 1 % of a worker's time; else steps
+  std::uint32_t keep = KernelSettings{}.keep; ///< newest checkpoints kept, besides the best one
   std::uint32_t slots = 5;    ///< versions of the state a worker's memory on the node has room for
   std::uint32_t peer_copies = 0;
   friend bool operator==(const CheckpointSettings&, const CheckpointSettings&) = default;
@@ -111,44 +112,50 @@ struct FailureBudget {
   TROUPE_FIELDS(restarts, window)
 };
 
+/// A kernel's default, as the job file has it.
+inline FailureBudget default_budget(KernelBudget KernelBudgets::*which) {
+  const auto budget = KernelBudgets{}.*which;
+  return {budget.restarts, budget.window};
+}
+
 /// Budgets are named after FailureClass; startup has none, it is never retried.
 struct RecoverySettings {
-  std::string strategy = "respawn";
-  Duration hold = std::chrono::milliseconds(200); ///< how long `respawn` waits for the replacement; 0: go on at once
-  Duration backoff = std::chrono::milliseconds(100); ///< before another restart of a life that reached no step; doubles
-  Duration backoff_most = std::chrono::seconds(10);
-  FailureBudget budget_exception{.restarts = 3};
-  FailureBudget budget_out_of_memory{.restarts = 3};
-  FailureBudget budget_signal{.restarts = 50};
-  FailureBudget budget_hang{.restarts = 5, .window = std::chrono::minutes(10)};
-  FailureBudget budget_silent{.restarts = 20};
-  FailureBudget budget_node_loss{.restarts = 100};
-  FailureBudget budget_partition{.restarts = 100};
-  FailureBudget budget_notice{.restarts = 1000};
-  FailureBudget budget_communicator{.restarts = 10};
-  FailureBudget budget_corrupt_data{.restarts = 3, .window = std::chrono::minutes(10)};
+  std::string strategy = KernelSettings{}.strategy;
+  Duration hold = KernelSettings{}.hold; ///< how long `respawn` waits for the replacement; 0: go on at once
+  Duration backoff = KernelSettings{}.backoff; ///< before another restart of a life that reached no step; doubles
+  Duration backoff_most = KernelSettings{}.backoff_most;
+  FailureBudget budget_exception = default_budget(&KernelBudgets::exception);
+  FailureBudget budget_out_of_memory = default_budget(&KernelBudgets::out_of_memory);
+  FailureBudget budget_signal = default_budget(&KernelBudgets::signal);
+  FailureBudget budget_hang = default_budget(&KernelBudgets::hang);
+  FailureBudget budget_silent = default_budget(&KernelBudgets::silent);
+  FailureBudget budget_node_loss = default_budget(&KernelBudgets::node_loss);
+  FailureBudget budget_partition = default_budget(&KernelBudgets::partition);
+  FailureBudget budget_notice = default_budget(&KernelBudgets::notice);
+  FailureBudget budget_communicator = default_budget(&KernelBudgets::communicator);
+  FailureBudget budget_corrupt_data = default_budget(&KernelBudgets::corrupt_data);
   friend bool operator==(const RecoverySettings&, const RecoverySettings&) = default;
   TROUPE_FIELDS(strategy, hold, backoff, backoff_most, budget_exception, budget_out_of_memory, budget_signal,
                 budget_hang, budget_silent, budget_node_loss, budget_partition, budget_notice, budget_communicator,
                 budget_corrupt_data)
 };
 
-/// As `Limits` of actors/kernel/settings.hpp, and `request`.
+/// Those of actors/kernel/settings.hpp with its defaults, `request` and `node_grace`.
 struct LimitsSettings {
-  Duration heartbeat = std::chrono::milliseconds(100);
-  Duration lost_after = std::chrono::seconds(1);
-  Duration hang = std::chrono::seconds(30);        ///< without progress; also at least 10 median steps
-  Duration build = std::chrono::minutes(10);       ///< from exec to a built trainer
-  Duration gather = std::chrono::seconds(60);      ///< for `workers.start` workers at the start
-  Duration drain = std::chrono::seconds(30);       ///< a survivor's way to its boundary
-  Duration form = std::chrono::seconds(60);        ///< from the plan to all members running
-  Duration retire = std::chrono::seconds(30);      ///< a worker that is no longer wanted, to leave its generation
-  Duration stop = std::chrono::seconds(5);         ///< asked to leave, until killed
-  Duration save = std::chrono::seconds(120);
+  Duration heartbeat = KernelLimits{}.heartbeat;
+  Duration lost_after = KernelLimits{}.lost_after;
+  Duration hang = KernelLimits{}.hang;        ///< without progress; also at least 10 median steps
+  Duration build = KernelLimits{}.build;       ///< from exec to a built trainer
+  Duration gather = KernelLimits{}.gather;      ///< for `workers.start` workers at the start
+  Duration drain = KernelLimits{}.drain;       ///< a survivor's way to its boundary
+  Duration form = KernelLimits{}.form;        ///< from the plan to all members running
+  Duration retire = KernelLimits{}.retire;      ///< a worker that is no longer wanted, to leave its generation
+  Duration stop = KernelLimits{}.stop;         ///< asked to leave, until killed
+  Duration save = KernelLimits{}.save;
   Duration request = std::chrono::seconds(5);      ///< any request between processes
-  Duration below_min = std::chrono::minutes(10);
+  Duration below_min = KernelLimits{}.below_min;
   Duration node_grace = std::chrono::seconds(10);
-  Duration master_grace = std::chrono::seconds(60);
+  Duration master_grace = KernelLimits{}.master_grace;
   friend bool operator==(const LimitsSettings&, const LimitsSettings&) = default;
   TROUPE_FIELDS(heartbeat, lost_after, hang, build, gather, drain, form, retire, stop, save, request, below_min,
                 node_grace, master_grace)

@@ -7,6 +7,7 @@
 #include "actors/caf_compat.hpp"
 #include "actors/codec.hpp"
 #include "actors/fwd.hpp"
+#include "base/log.hpp"
 
 #include <string>
 
@@ -48,6 +49,15 @@ public:
 private:
   Bytes bytes_;
 };
+
+/// Calls f(struct) with what the message holds; what cannot be read is logged and dropped.
+template <class Schema, class F>
+void with(const Message<Schema>& message, F&& f) {
+  if (auto value = message.read())
+    f(*value);
+  else
+    log(LogLevel::error, "message.unreadable", "{}: {}", Schema::text, value.error().context);
+}
 
 /// Every type of the block in fwd.hpp; call it in the constructor of the configuration.
 void register_types(caf::actor_system_config& cfg);

@@ -79,6 +79,12 @@ result<void> write_small(const std::string& path, std::span<const std::byte> byt
   return sync_file(fd.get(), path);
 }
 
+result<void> write_manifest(const Manifest& manifest, const std::string& path, const std::string& twin) {
+  const auto json = manifest_json(manifest);
+  TROUPE_TRY(write_small(twin, std::as_bytes(std::span(json.data(), json.size()))));
+  return write_small(path, encode_manifest(manifest));
+}
+
 } // namespace
 
 result<CheckpointStore> CheckpointStore::open(std::string folder) {
@@ -120,6 +126,9 @@ result<SavedCheckpoint> CheckpointStore::save(const CheckpointMeta& meta, const 
       present->verify()) {
     saved.bytes = present->manifest().file_bytes;
     saved.existed = true;
+    saved.entry.best = meta.best || present->meta().best; // once the best, kept as that
+    if (meta.best && !present->meta().best)
+      TROUPE_TRY(mark_best(present->manifest()));
     return saved;
   }
   TROUPE_TRY(remove(meta.key)); // damaged, or of another attempt
@@ -150,9 +159,7 @@ result<SavedCheckpoint> CheckpointStore::save(const CheckpointMeta& meta, const 
       TROUPE_TRY(write_piece(pieces[i], skeleton.offsets[i], fd.get(), data, cancelled));
     TROUPE_TRY(sync_file(fd.get(), data));
   }
-  const auto json = manifest_json(manifest);
-  TROUPE_TRY(write_small(twin, std::as_bytes(std::span(json.data(), json.size()))));
-  TROUPE_TRY(write_small(last, encode_manifest(manifest)));
+  TROUPE_TRY(write_manifest(manifest, last, twin));
   scratch.add(path(manifest.file));
   scratch.add(path(name + ".json"));
   TROUPE_TRY(rename_file(data, path(manifest.file)));
@@ -163,6 +170,24 @@ result<SavedCheckpoint> CheckpointStore::save(const CheckpointMeta& meta, const 
   TROUPE_TRY(sync_folder(folder_));
   saved.bytes = manifest.file_bytes;
   return saved;
+}
+
+// The data file stays as it is. A death between the renames leaves a sound checkpoint whose twin is ahead of it.
+result<void> CheckpointStore::mark_best(Manifest manifest) const {
+  manifest.meta.best = true;
+  const auto name = checkpoint_name(manifest.meta.key);
+  const auto twin = path(temporary_name(name + ".json"));
+  const auto last = path(temporary_name(name + ".manifest"));
+  Scratch scratch;
+  for (const auto& temporary : {twin, last}) {
+    TROUPE_TRY(remove_file(temporary)); // of an earlier failure of this process
+    scratch.add(temporary);
+  }
+  TROUPE_TRY(write_manifest(manifest, last, twin));
+  TROUPE_TRY(rename_file(twin, path(name + ".json")));
+  TROUPE_TRY(sync_folder(folder_));
+  TROUPE_TRY(rename_file(last, path(name + ".manifest")));
+  return sync_folder(folder_);
 }
 
 result<SavedCheckpoint> CheckpointStore::save(const CheckpointMeta& meta, const SlotBank& bank,

@@ -14,7 +14,7 @@ namespace troupe::checkpoint {
 struct SavedCheckpoint {
   CheckpointEntry entry;
   std::uint64_t bytes = 0;     ///< of the data file
-  bool existed = false;        ///< the same version was there already, sound
+  bool existed = false;        ///< the same version was there already, sound; at most its `best` was set
 };
 
 class CheckpointStore {
@@ -40,6 +40,7 @@ private:
   explicit CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
   std::string path(const std::string& file) const { return folder_ + '/' + file; }
   result<void> remove_leftovers() const;
+  result<void> mark_best(Manifest manifest) const;
 
   std::string folder_;
 };

@@ -27,7 +27,7 @@ constexpr std::array forms = {
   Form{"nan", "worker", "nan worker 2 at step 40", true},
   Form{"kill", "node", "kill node 1 at step 80", false},
   Form{"kill", "agent", "kill agent 0 at step 70", false},
-  Form{"kill", "master", "kill master at step 60", false},
+  Form{"kill", "master", "kill master at step 60", true},
   Form{"partition", "node", "partition node 1 at step 30 for 5s", false},
   Form{"flip", "worker", "flip worker 1 at step 44", false},
   Form{"disk", "full", "disk full at step 20 for 5s", false},
@@ -174,7 +174,7 @@ private:
     }
     if (!form_->here) {
       complain(0, fmt::format("'{} {}' is not in this version", form_->verb, form_->target),
-               "there are kill worker, stop worker, slow worker, nan worker");
+               "there are kill worker, kill master, stop worker, slow worker, nan worker");
       place_.width = words_[1].column + static_cast<std::uint32_t>(words_[1].text.size()) - words_[0].column;
       return false;
     }
@@ -184,8 +184,12 @@ private:
 
   bool body() {
     const auto verb = form_->verb;
-    if (verb == "kill" && accept("every"))
+    if (verb == "kill" && form_->target == "worker" && accept("every"))
       return duration(fault_.every);
+    if (form_->target == "master") {
+      fault_.target = FaultTarget::master;
+      return expect("at") && expect("step") && step(fault_.step);
+    }
     std::uint64_t index = 0;
     if (!number("the number of a worker", 65535, index))
       return false;
@@ -286,6 +290,8 @@ tl::expected<std::vector<FaultSpec>, Diagnostic> read_faults(const std::vector<s
 std::string format_fault(const FaultSpec& f) {
   if (f.every > Duration{0})
     return fmt::format("kill worker every {}", format_duration(f.every));
+  if (f.target == FaultTarget::master)
+    return fmt::format("kill master at step {}", f.step.value);
   switch (f.kind) {
   case FaultKind::stop:
     return fmt::format("stop worker {} at step {} for {}", f.index, f.step.value, format_duration(f.lasts));

@@ -17,10 +17,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -28,11 +28,9 @@ namespace troupe {
 namespace {
 
 /// How one child ended: its exit code, or 128 + signal.
-int reap(const Process& process) {
-  siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED) != 0 && errno == EINTR) {
-  }
-  return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+int end_of(const Process& process) {
+  const auto status = reap(process);
+  return status.signal != 0 ? 128 + status.signal : status.code;
 }
 
 bool ended(const Process& process, Duration within) {
@@ -44,10 +42,10 @@ bool ended(const Process& process, Duration within) {
 // Ask, wait, kill, reap.
 void finish(Process& process, int ask, Duration grace) {
   if (!ended(process, Duration{}))
-    ::kill(process.pid, ask);
+    send_signal(process, ask);
   if (!ended(process, grace))
-    ::kill(process.pid, SIGKILL);
-  reap(process);
+    send_signal(process, SIGKILL);
+  (void)reap(process);
 }
 
 class Launcher {
@@ -66,14 +64,19 @@ public:
 
 private:
   result<Process> start_master(int config_fd, UniqueFd& ready);
-  result<Process> start_node(int config_fd, int port);
-  result<int> wait_ready(const Process& master, int ready);
+  result<Process> start_node(int config_fd);
+  result<void> wait_ready(const Process& master, int ready);
+  void pass_on_signals(const Process& master);
+  bool may_restart_master(int status);
 
   const JobConfig& config_;
   const RunOptions& options_;
   std::string job_file_;
   UniqueFd wake_;
   std::atomic<int> signals_{0};
+  int passed_on_ = 0; ///< of them
+  Time asked_at_{};   ///< when the master was asked to end; epoch: it was not
+  std::deque<Time> master_deaths_;
 };
 
 result<Process> Launcher::start_master(int config_fd, UniqueFd& ready) {
@@ -102,14 +105,15 @@ result<Process> Launcher::start_master(int config_fd, UniqueFd& ready) {
   return spawn(spec, SIGTERM);
 }
 
-result<Process> Launcher::start_node(int config_fd, int port) {
+result<Process> Launcher::start_node(int config_fd) {
   const JobPaths paths(config_.job.dir);
+  TROUPE_ASSIGN(const auto door, read_endpoint(paths)); // each life of the master's door has another port
   UniqueFd log{::open((paths.logs + "/node.log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)};
   SpawnSpec spec;
   spec.program = own_program();
   spec.arguments = {"node",
                     "--master",
-                    fmt::format("127.0.0.1:{}", port),
+                    fmt::format("127.0.0.1:{}", door.port),
                     "--slots",
                     std::to_string(config_.workers.max),
                     "--internal",
@@ -119,18 +123,41 @@ result<Process> Launcher::start_node(int config_fd, int port) {
   return spawn(spec, SIGTERM);
 }
 
-// The port, or Errc::peer_lost when the master ended before it listened.
-result<int> Launcher::wait_ready(const Process& master, int ready) {
+void Launcher::pass_on_signals(const Process& master) {
+  std::uint64_t n = 0;
+  [[maybe_unused]] const auto r = ::read(wake_.get(), &n, sizeof n);
+  passed_on_ = signals_.load();
+  send_signal(master, passed_on_ > 1 ? SIGKILL : SIGTERM);
+  asked_at_ = monotonic_now();
+}
+
+// Errc::peer_lost when the master ended before it listened. As long as it takes: it may have data to read and
+// checkpoints to verify; a signal ends it.
+result<void> Launcher::wait_ready(const Process& master, int ready) {
   char text[16] = {};
   for (;;) {
-    pollfd fds[] = {{ready, POLLIN, 0}, {master.pidfd.get(), POLLIN, 0}};
-    if (::poll(fds, 2, -1) < 0)
+    pollfd fds[] = {{ready, POLLIN, 0}, {master.pidfd.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    if (::poll(fds, 3, -1) < 0)
       continue;
-    if ((fds[0].revents & POLLIN) != 0 && ::read(ready, text, sizeof text - 1) > 0)
-      return std::atoi(text);
+    if (fds[2].revents != 0)
+      pass_on_signals(master);
+    if ((fds[0].revents & POLLIN) != 0 && ::read(ready, text, sizeof text) > 0)
+      return {};
     if (fds[1].revents != 0)
       return fail(Errc::peer_lost, "the master ended before it listened");
   }
+}
+
+// It continues from its journal, and nodes and workers go on meanwhile. Only a kill is answered so: a master that exits
+// has said why.
+bool Launcher::may_restart_master(int status) {
+  constexpr std::size_t most = 20;
+  constexpr auto window = std::chrono::seconds(10);
+  const auto now = monotonic_now();
+  master_deaths_.push_back(now);
+  while (now - master_deaths_.front() > window)
+    master_deaths_.pop_front();
+  return signals_.load() == 0 && status > 128 && status != exit_interrupted && master_deaths_.size() <= most;
 }
 
 int Launcher::run(int config_fd) {
@@ -138,61 +165,70 @@ int Launcher::run(int config_fd) {
   auto master = start_master(config_fd, ready);
   if (!master)
     return complain(master.error().context, exit_failed);
-  auto port = wait_ready(*master, ready.get());
-  if (!port)
-    return reap(*master); // it said why
-  auto node = start_node(config_fd, *port);
+  if (!wait_ready(*master, ready.get()))
+    return end_of(*master); // it said why
+  auto node = start_node(config_fd);
   if (!node) {
     finish(*master, SIGTERM, config_.limits.stop);
     return complain(node.error().context, exit_failed);
   }
   bool node_here = true;
-  int asked = 0;
-  Time asked_at{};
+  bool node_gave_up = false;
   int restarts = 0;
-  while (!ended(*master, Duration{})) {
+  int status = 0;
+  for (;;) {
+    if (ended(*master, Duration{})) {
+      status = end_of(*master);
+      if (asked_at_ != Time{} || !may_restart_master(status))
+        break;
+      std::fprintf(stderr, "troupe: the master was killed by signal %d; starting it again\n", status - 128);
+      auto again = start_master(config_fd, ready);
+      if (!again)
+        break;
+      *master = std::move(*again);
+      (void)wait_ready(*master, ready.get()); // its end is seen above
+      continue;
+    }
     pollfd fds[] = {{master->pidfd.get(), POLLIN, 0},
                     {node_here ? node->pidfd.get() : -1, POLLIN, 0},
                     {wake_.get(), POLLIN, 0}};
-    const int limit = asked_at == Time{} ? -1 : 100;
+    const int limit = asked_at_ == Time{} ? -1 : 100;
     if (::poll(fds, 3, limit) < 0)
       continue;
-    if (asked_at != Time{} && monotonic_now() - asked_at > 2 * config_.limits.stop + std::chrono::seconds(2))
-      ::kill(master->pid, SIGKILL); // it was asked long enough ago
-    if (fds[2].revents != 0) {
-      std::uint64_t n = 0;
-      [[maybe_unused]] auto r = ::read(wake_.get(), &n, sizeof n);
-      ::kill(master->pid, signals_.load() > 1 ? SIGKILL : SIGTERM);
-      asked = signals_.load();
-      asked_at = monotonic_now();
-    }
+    if (asked_at_ != Time{} && monotonic_now() - asked_at_ > 2 * config_.limits.stop + std::chrono::seconds(2))
+      send_signal(*master, SIGKILL); // it was asked long enough ago
+    if (fds[2].revents != 0)
+      pass_on_signals(*master);
     if (node_here && fds[1].revents != 0) {
-      const int code = reap(*node);
+      const int code = end_of(*node);
       node_here = false;
       if (ended(*master, config_.limits.stop))
-        break;
-      if (asked == 0 && code != 0 && ++restarts <= 3) {
+        continue;
+      if (passed_on_ == 0 && code != 0 && ++restarts <= 3) {
         std::fprintf(stderr, "troupe: the node process ended (%d); starting it again\n", code);
-        if (auto again = start_node(config_fd, *port)) {
+        if (auto again = start_node(config_fd)) {
           *node = std::move(*again);
           node_here = true;
           continue;
         }
       }
-      std::fprintf(stderr, "troupe: the node process is gone\n");
-      asked_at = monotonic_now();
-      ::kill(master->pid, SIGTERM);
+      node_gave_up = passed_on_ == 0;
+      asked_at_ = monotonic_now();
+      send_signal(*master, SIGTERM);
     }
   }
-  const int status = reap(*master);
   if (node_here)
     finish(*node, SIGTERM, config_.limits.stop + std::chrono::seconds(2));
+  if (node_gave_up && status != exit_done)
+    return complain("the node process is gone, and so are its workers; " + config_.job.dir +
+                      "/logs/node.log says why. The same command with --resume goes on from the newest checkpoint",
+                    exit_failed);
   if (status > 128 && status != exit_interrupted) // 130 is the master's own word
     return complain(
       fmt::format("the master was killed by signal {}; the same command with --resume goes on from the "
                   "newest checkpoint",
                   status - 128),
-      asked > 0 ? exit_interrupted : exit_failed);
+      passed_on_ > 0 ? exit_interrupted : exit_failed);
   return status;
 }
 

@@ -62,7 +62,7 @@ const std::vector<Setting>& table() {
      .reason = "hashing the state costs about a copy of it; 100 hides that", .slot = AT(job.digest_every)},
 
     {.section = "workers", .key = "start", .kind = K::count, .lowest = "1", .highest = "4096", .resume = true,
-     .fallback = "`max` if given, else 1", .doc = "Workers at the start; `troupe run --workers N` sets it.",
+     .fallback = "`max` if given, else `min`", .doc = "Workers at the start; `troupe run --workers N` sets it.",
      .reason = "all that may run, do", .slot = AT(workers.start)},
     {.section = "workers", .key = "min", .kind = K::count, .lowest = "1", .highest = "4096", .resume = true,
      .doc = "With fewer, the job waits for `limits.below_min` and then fails.",
@@ -119,7 +119,9 @@ const std::vector<Setting>& table() {
      .doc = "Each host has its own `dir`. Not in this version.", .reason = "a shared directory needs no transfer",
      .slot = AT(checkpoint.local)},
     {.section = "checkpoint", .key = "every", .kind = K::cadence, .choices = {"auto", "never", "steps", "time"},
-     .resume = true, .doc = "`auto` is 30s. Unless `never`, the last step is written too.",
+     .resume = true,
+     .doc = "`auto` is 10s to 10m: longer the more time a save takes, shorter the more often workers fail. Unless "
+            "`never`, the last step is written too.",
      .reason = "worker deaths are answered from memory; checkpoints are for the loss of the host",
      .slot = AT(checkpoint.every)},
     {.section = "checkpoint", .key = "snapshot_every", .kind = K::cadence, .choices = {"auto", "steps"}, .resume = true,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace troupe {
 
@@ -31,21 +32,70 @@ struct CheckpointsKernel::Turn {
 
   // --- Events
   void take(const Started& event) {
-    if (event.term != s.term)
+    if (event.term != s.term) {
+      s.held_end = s.held_end || s.stop_said || !s.failure.cause.empty();
+      s.held_stop = s.held_stop || s.stopping;
+      s.unjudged = s.finished;
       s.listed = s.stopping = s.ended = false;
+      s.wished.clear(); // who waited went with the old master
+      s.asked.clear();
+    }
     s.term = event.term;
     s.order.term = event.term;
     if (s.started_at == Time{})
       s.started_at = s.saved_at = now;
     restate();
   }
-  void take(const PeerRestarted&) { restate(); }
+  void take(const PeerRestarted& event) {
+    if (event.peer == "gate") { // askers went with it, and their numbers begin anew
+      s.wished.clear();
+      s.asked.clear();
+    }
+    restate();
+  }
+  /// Does an end of an earlier term count?
+  void take(const RunFound& event) {
+    if (event.term != s.term)
+      return;
+    const bool was_ended = std::exchange(s.held_end, false);
+    const bool was_stopping = std::exchange(s.held_stop, false);
+    const bool was_finished = std::exchange(s.unjudged, false);
+    if (was_finished && !event.kept) { // its last version went with the memory
+      s.finished = false;
+      s.result = {};
+      s.attempts = 0;
+    }
+    if (s.ended || s.stopping)
+      return; // asked for in this term
+    if (!event.kept) {
+      s.stop_said = false;
+      s.failure = {};
+      return;
+    }
+    if (was_ended) {
+      s.ended = true;
+      s.saving = false;
+      say_end();
+    } else if (was_stopping && s.saving && !s.scheduled) {
+      s.stopping = true;
+    } else if (was_stopping) {
+      take(StopRequest{true, s.stop_reason});
+    } else if (was_finished) {
+      go_on();
+    }
+  }
+  void say_end() {
+    if (!s.failure.cause.empty())
+      say(s.failure);
+    if (s.stop_said)
+      say(StopAll{s.finished, s.stop_reason});
+  }
   void restate() {
     found_changed = s.listed;
     if (s.saving)
       say(s.order);
-    if (s.ended && s.finished)
-      say(StopAll{true, "all steps are done"});
+    if (s.ended)
+      say_end();
     reached_at = {};
     retime = true;
   }
@@ -111,15 +161,42 @@ struct CheckpointsKernel::Turn {
     go_on();
   }
   void take(const SaveRequest& event) {
-    if (s.ended || s.finished)
+    if (s.ended || (s.finished && !s.saving)) {
+      refuse(event.request);
       return;
+    }
+    if (event.request > 0)
+      (s.finished ? s.asked : s.wished).push_back(event.request);
+    if (s.finished)
+      return; // the last save answers
     s.wish = event.reason.empty() ? "asked for" : event.reason;
     go_on();
+  }
+  void refuse(std::uint64_t request) {
+    if (request > 0)
+      say(SaveDone{request, false, {}, {}, "the job is ending"});
+  }
+  void refuse_all() {
+    for (const std::uint64_t request : std::exchange(s.asked, {}))
+      refuse(request);
+    for (const std::uint64_t request : std::exchange(s.wished, {}))
+      refuse(request);
+  }
+  /// How the present save ended, and that again to each who waits for it.
+  void answer(SaveDone done) {
+    say(done);
+    for (const std::uint64_t request : std::exchange(s.asked, {})) {
+      done.request = request;
+      say(done);
+    }
   }
   void take(const StopRequest& event) {
     if (s.ended)
       return;
     const bool again = s.stopping;
+    s.held_stop = s.held_end = false; // this one counts
+    s.stop_said = false;
+    s.failure = {};
     s.stopping = true;
     s.stop_reason = event.reason;
     const bool possible = event.save && !again && settings.cadence != SaveCadence::never && source() != nullptr;
@@ -134,10 +211,10 @@ struct CheckpointsKernel::Turn {
     const bool mine = s.saving && event.request == s.order.request;
     if (event.ok)
       note(event);
-    SaveDone done{event.request, event.ok, event.key, event.path, {}};
+    SaveDone done{0, event.ok, event.key, event.path, {}};
     if (mine && event.ok) {
       done.reason = s.order.reason;
-      say(done);
+      answer(done);
       s.saving = s.scheduled = false;
       s.attempts = 0;
       s.took = event.took;
@@ -163,10 +240,16 @@ struct CheckpointsKernel::Turn {
     s.finished = true;
     s.result = event;
     s.scheduled = s.saving; // whatever was ordered before, the last version goes first
+    s.asked.insert(s.asked.end(), s.wished.begin(), s.wished.end());
+    s.wished.clear();
     go_on();
   }
-  void take(const FailJob&) { s.ended = true; }
-  void take(const StopAll&) { s.ended = true; }
+  void take(const FailJob&) { over(); }
+  void take(const StopAll&) { over(); }
+  void over() {
+    s.ended = true;
+    refuse_all();
+  }
 
   // --- What is there
   bool is_void(PieceKey key) const { return key.generation < s.generation && key.step > s.resumed; }
@@ -246,6 +329,8 @@ struct CheckpointsKernel::Turn {
   void reorder(const char* why) {
     if (source() == nullptr) {
       s.wish = s.scheduled ? s.wish : s.order.reason; // when the next generation runs
+      s.wished.insert(s.wished.end(), s.asked.begin(), s.asked.end());
+      s.asked.clear();
       s.saving = s.scheduled = false;
       return;
     }
@@ -256,19 +341,19 @@ struct CheckpointsKernel::Turn {
   }
   void unsaved(std::string error) {
     ++s.attempts;
-    SaveDone done{s.order.request, false, {}, {}, std::move(error)};
+    SaveDone done{0, false, {}, {}, std::move(error)};
     s.saving = s.scheduled = false;
     s.saved_at = now; // not again at once
+    answer(done);
     if (s.stopping) {
-      say(done);
       end(s.finished, s.stop_reason);
     } else if (s.finished && s.attempts >= 3) {
-      say(done);
-      s.ended = true;
-      say(FailJob{"the last checkpoint could not be written: " + done.reason, {}, {},
-                  fmt::format("tried {} times", s.attempts)});
+      s.failure = {"the last checkpoint could not be written: " + done.reason, {}, {},
+                   fmt::format("tried {} times", s.attempts)};
+      s.stop_said = false;
+      say(s.failure);
+      over();
     } else {
-      say(done);
       if (!s.finished)
         s.attempts %= 1000;
       go_on();
@@ -280,14 +365,17 @@ struct CheckpointsKernel::Turn {
   void end(bool finished, std::string reason) {
     if (s.ended)
       return;
-    s.ended = true;
     s.saving = false;
-    say(StopAll{finished, std::move(reason)});
+    s.stop_said = true;
+    s.failure = {};
+    s.stop_reason = std::move(reason);
+    say(StopAll{finished, s.stop_reason});
+    over();
   }
 
   /// What is next, now that something changed.
   void go_on() {
-    if (s.ended)
+    if (s.ended || s.unjudged || s.held_end)
       return;
     if (s.saving && !s.scheduled)
       return; // one at a time
@@ -301,6 +389,7 @@ struct CheckpointsKernel::Turn {
     }
     if (!s.wish.empty() && order_save(Step{}, s.wish)) {
       s.wish.clear();
+      s.asked = std::exchange(s.wished, {});
       return;
     }
     if (s.stopping && !s.saving) {

@@ -2,7 +2,8 @@
 // version is kept beside the newest ones. Invariants:
 //   - a request number is used once, also over restarts; an answer to an older request is only noted as a file;
 //   - a checkpoint is deleted only when a newer valid one is durable, or when it is void;
-//   - the job's end is said (StopAll) only after the last save ended, well or not.
+//   - the job's end is said (StopAll) only after the last save ended, well or not;
+//   - every asker gets one answer, at the latest when the job ends.
 #pragma once
 
 #include "actors/kernel/recovery.hpp"
@@ -32,12 +33,13 @@ struct CheckpointsListed {
   TROUPE_FIELDS(checkpoints)
 };
 
-/// `troupe save`, or anybody's wish.
+/// `troupe save`, or anybody's wish. `request` is the asker's number, given back in the answer; 0: nobody waits.
 struct SaveRequest {
   static constexpr std::string_view tag = "save_request";
   std::string reason;
+  std::uint64_t request = 0;
   friend bool operator==(const SaveRequest&, const SaveRequest&) = default;
-  TROUPE_FIELDS(reason)
+  TROUPE_FIELDS(reason, request)
 };
 
 /// `troupe stop`, SIGINT, SIGTERM: end the job unfinished, after a save if wanted and possible.
@@ -58,6 +60,7 @@ struct DeleteCheckpoint {
   TROUPE_FIELDS(path, reason)
 };
 
+/// How a save ended, with request 0, and then the answer to each SaveRequest with a number, which gets exactly one.
 struct SaveDone {
   static constexpr std::string_view tag = "save_done";
   static constexpr bool external = true;
@@ -74,7 +77,7 @@ class CheckpointsKernel {
 public:
   static constexpr std::string_view name = "checkpoints";
   using Event = std::variant<Started, PeerRestarted, Tick, Roster, Advanced, Formed, SaveRequest, StopRequest,
-                             Persisted, CheckpointsListed, JobFinished, FailJob, StopAll>;
+                             Persisted, CheckpointsListed, JobFinished, FailJob, StopAll, RunFound>;
   using Action = std::variant<SaveOrder, CheckpointsFound, DeleteCheckpoint, SaveDone, StopAll, FailJob, WakeAt>;
 
   struct State {
@@ -102,10 +105,17 @@ public:
     bool stopping = false;           ///< a StopRequest waits for its save
     std::string stop_reason;
     bool ended = false;              ///< StopAll or FailJob was said
+    bool stop_said = false;          ///< StopAll, by this kernel
+    FailJob failure;                 ///< said by this kernel; no cause: none
+    bool held_stop = false;          ///< `stopping` of an earlier term: counts if the run is still that one
+    bool held_end = false;           ///< as well: its end was said here
+    bool unjudged = false;           ///< finished in an earlier term, as well
+    std::vector<std::uint64_t> wished; ///< numbers of those who wait for the save of `wish`
+    std::vector<std::uint64_t> asked;  ///< and for the present one
     friend bool operator==(const State&, const State&) = default;
     TROUPE_FIELDS(term, listed, checkpoints, request, saving, order, scheduled, ordered_at, attempts, wish, generation,
                   resumed, members, dead, saved, saved_at, took, started_at, formed, finished, result, stopping,
-                  stop_reason, ended)
+                  stop_reason, ended, stop_said, failure, held_stop, held_end, unjudged, wished, asked)
   };
 
   explicit CheckpointsKernel(KernelSettings settings) : settings_(std::move(settings)) {}

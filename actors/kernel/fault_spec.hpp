@@ -11,7 +11,7 @@ enum class FaultTarget : std::uint8_t { worker, node, agent, master, job };
 enum class FaultPhase : std::uint8_t { any, gradient, reduce, update, snapshot, drain, restore };
 
 struct FaultSpec {
-  std::uint32_t id = 0;       ///< position in the job's list, from 0
+  std::uint32_t id = 0;       ///< position in the job's list, from 0; the kernel's own: see numbered()
   FaultKind kind = FaultKind::kill;
   FaultTarget target = FaultTarget::worker;
   std::uint32_t index = 0;    ///< rank of the generation at hand, or node

@@ -5,10 +5,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
 
+std::vector<FaultSpec> numbered(std::vector<FaultSpec> faults) {
+  std::vector<std::uint32_t> taken{~0U}; // `troupe kill` says it
+  for (FaultSpec& fault : faults) {
+    std::uint32_t id = 2'166'136'261U; // FNV-1a
+    for (const char c : fault.text)
+      id = (id ^ static_cast<unsigned char>(c)) * 16'777'619U;
+    while (std::find(taken.begin(), taken.end(), id) != taken.end())
+      ++id; // the same sentence twice
+    taken.push_back(id);
+    fault.id = id;
+  }
+  return faults;
+}
+
 FaultsKernel::FaultsKernel(KernelSettings settings) : settings_(std::move(settings)) {
+  settings_.faults = numbered(std::move(settings_.faults));
   for (const FaultSpec& spec : settings_.faults)
     state_.faults.push_back({spec, 0, {}, {}, {}});
 }
@@ -26,12 +42,26 @@ struct FaultsKernel::Turn {
   static bool is_random(const Fault& f) { return f.spec.every > Duration::zero(); }
 
   void take(const Started& event) {
+    if (event.term != s.term)
+      adopt();
     s.ended = s.ended && event.term == s.term;
     s.term = event.term;
     for (Fault& f : s.faults)
       f.next = {};
     state_armed();
     wake();
+  }
+  /// The list of this term, with what is known of those that were on the one before.
+  void adopt() {
+    const std::vector<Fault> before = std::exchange(s.faults, {});
+    for (const FaultSpec& spec : settings.faults) {
+      const auto known = std::find_if(before.begin(), before.end(), [&](const Fault& f) {
+        return f.spec.id == spec.id && f.spec.text == spec.text;
+      });
+      Fault fault = known != before.end() ? *known : Fault{};
+      fault.spec = spec;
+      s.faults.push_back(std::move(fault));
+    }
   }
   void take(const PeerRestarted&) {
     state_armed();
@@ -78,10 +108,15 @@ struct FaultsKernel::Turn {
       it->fired = 1;
       it->by = event.worker;
       it->at = event.step;
-      answer.fire = true;
       answer.reason = it->spec.text;
+      if (it->spec.target == FaultTarget::master) {
+        say(KillMaster{event.id, it->spec.text});
+        state_armed();
+      } else {
+        answer.fire = true;
+      }
     } else {
-      answer.fire = it->by == event.worker;
+      answer.fire = it->spec.target == FaultTarget::worker && it->by == event.worker;
       answer.reason = answer.fire ? it->spec.text : "it fired already";
     }
     const bool first = answer.fire && it->at == event.step;
@@ -102,10 +137,11 @@ struct FaultsKernel::Turn {
     for (const Fault& f : s.faults) {
       const FaultSpec& spec = f.spec;
       const bool lasting = spec.kind == FaultKind::slow;
-      if (is_random(f) || spec.target != FaultTarget::worker || (f.fired > 0 && !lasting))
+      const bool told = spec.target == FaultTarget::worker || spec.target == FaultTarget::master;
+      if (is_random(f) || !told || (f.fired > 0 && !lasting))
         continue;
       armed.faults.push_back({spec.id, spec.kind, spec.index, spec.step, spec.until, spec.phase, spec.percent,
-                              spec.lasts, f.fired > 0});
+                              spec.lasts, f.fired > 0, spec.target});
     }
     say(std::move(armed));
   }

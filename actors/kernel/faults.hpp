@@ -1,5 +1,6 @@
 // Injected faults: which wait for whom, and that each strikes once. A fault is marked as fired, and the record made
-// durable, before anybody is told to let it happen; after a restart a fired one stays fired.
+// durable, before anybody is told to let it happen; after a restart a fired one stays fired. A new term brings its own
+// list: what both lists have goes on, by its sentence.
 #pragma once
 
 #include "actors/kernel/kernel.hpp"
@@ -17,8 +18,9 @@ struct FaultOrder {
   std::uint32_t percent = 0;
   Duration lasts{};
   bool fired = false;          ///< slow only: goes on until `until` without asking again
+  FaultTarget target = FaultTarget::worker; ///< else the worker only says that the step is reached, and goes on
   friend bool operator==(const FaultOrder&, const FaultOrder&) = default;
-  TROUPE_FIELDS(id, kind, rank, step, until, phase, percent, lasts, fired)
+  TROUPE_FIELDS(id, kind, rank, step, until, phase, percent, lasts, fired, target)
 };
 
 /// All faults that workers must look out for, whole; to every node, and by it to every worker.
@@ -67,6 +69,16 @@ struct KillWorker {
   TROUPE_FIELDS(term, id, worker, reason)
 };
 
+/// SIGKILL to the master's own process, once the record of it is durable.
+struct KillMaster {
+  static constexpr std::string_view tag = "kill_master";
+  static constexpr bool external = true;
+  std::uint32_t id = 0;
+  std::string reason;
+  friend bool operator==(const KillMaster&, const KillMaster&) = default;
+  TROUPE_FIELDS(id, reason)
+};
+
 /// `troupe kill worker R`.
 struct KillRequest {
   static constexpr std::string_view tag = "kill_request";
@@ -76,12 +88,15 @@ struct KillRequest {
   TROUPE_FIELDS(rank, reason)
 };
 
+/// The same faults with ids made from their sentences: an old record or worker never means another fault of a new list.
+std::vector<FaultSpec> numbered(std::vector<FaultSpec> faults);
+
 class FaultsKernel {
 public:
   static constexpr std::string_view name = "faults";
   using Event = std::variant<Started, PeerRestarted, Tick, Formed, FaultReached, KillRequest, JobFinished, StopAll,
                              FailJob>;
-  using Action = std::variant<ArmedFaults, FireFault, KillWorker, WakeAt>;
+  using Action = std::variant<ArmedFaults, FireFault, KillWorker, WakeAt, KillMaster>;
 
   struct Fault {
     FaultSpec spec;

@@ -92,6 +92,16 @@ struct Suspect {
   TROUPE_FIELDS(worker, kind, reason)
 };
 
+/// First word of a node in a new term. `kept`: it is of the run before, so only the master is new, and what was ending
+/// goes on to its end. Otherwise everything is started again by somebody who wants a stopped or failed job to go on.
+struct RunFound {
+  static constexpr std::string_view tag = "run_found";
+  Term term;
+  bool kept = false;
+  friend bool operator==(const RunFound&, const RunFound&) = default;
+  TROUPE_FIELDS(term, kept)
+};
+
 /// Newest committed version seen in the running generation: all its members have begun `step`, or one has done it.
 struct Advanced {
   static constexpr std::string_view tag = "advanced";

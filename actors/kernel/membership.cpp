@@ -43,9 +43,9 @@ void MembershipTurn::take(const Started& event) {
   if (event.term != state.term) {
     for (Node& node : state.nodes)
       node.sequence = 0; // not heard in this term
-    // Who starts a stopped or failed job again wants it to go on.
-    state.stopping = state.failed = state.stopped = false;
-    state.why.clear();
+    // Whether it is to end is known when a node has reported: see judge_run.
+    state.earlier = ending();
+    state.stopped = false;
   }
   state.term = event.term;
   if (state.target == 0)
@@ -65,6 +65,7 @@ void MembershipTurn::take(const NodeReport& report) {
   if (report.term != state.term)
     return;
   Node* node = find(report.node);
+  const bool same_agent = node != nullptr && node->agent == report.agent;
   if (node == nullptr) {
     auto at = std::find_if(state.nodes.begin(), state.nodes.end(),
                            [&](const Node& n) { return n.node > report.node; });
@@ -79,6 +80,7 @@ void MembershipTurn::take(const NodeReport& report) {
   }
   watch(node->node).heard = now;
   node->sequence = report.sequence;
+  judge_run(node->node, same_agent);
   node->host = report.host;
   node->pid = report.pid;
   if (node->lost)
@@ -97,6 +99,28 @@ void MembershipTurn::take(const NodeReport& report) {
   for (const SlotFact& fact : report.slots)
     if (fact.slot.value < node->slots.size())
       apply(*node, node->slots[fact.slot.value], fact);
+}
+
+/// The agent is the same only when the master alone died. Whoever starts a stopped or failed job again wants it to go
+/// on, and one whose last version was on no disk is trained to its end once more.
+void MembershipTurn::judge_run(NodeId speaker, bool same_agent) {
+  if (state.judged == state.term)
+    return;
+  auto unheard = [&](const Node& n) { return n.node != speaker && n.sequence == 0 && !n.lost; };
+  if (!same_agent && std::any_of(state.nodes.begin(), state.nodes.end(), unheard))
+    return; // this one alone may have been replaced
+  state.judged = state.term;
+  state.kept = same_agent;
+  found = true;
+  if (state.kept)
+    return;
+  state.finished = false;
+  if (state.earlier) {
+    state.stopping = state.failed = state.earlier = false;
+    state.why.clear();
+    state.failure = {};
+  }
+  roster_changed = true;
 }
 
 /// A new agent has no children: what it does not itself report as living is gone with the old one. When the master is
@@ -231,7 +255,8 @@ void MembershipTurn::fail(std::string cause, const Failure& first, WorkerKey wor
   if (state.failed)
     return;
   state.failed = true;
-  say(FailJob{cause, first, worker, std::move(reason)});
+  state.failure = {cause, first, worker, std::move(reason)};
+  say(state.failure);
   end(std::move(cause));
 }
 
@@ -265,6 +290,8 @@ void MembershipTurn::take(const NodeLost& event) {
     slot.charged = true;
   }
   roster_changed = true;
+  if (std::any_of(state.nodes.begin(), state.nodes.end(), [](const Node& n) { return !n.lost && n.sequence > 0; }))
+    judge_run(node->node, false); // it will not speak
   place();
 }
 
@@ -323,11 +350,15 @@ void MembershipTurn::take(const JobFinished&) { state.finished = true; }
 
 void MembershipTurn::take(const StopAll& event) {
   state.stopping = true;
+  state.earlier = false;
   end(event.reason);
 }
 
 void MembershipTurn::take(const FailJob& event) {
   state.failed = true;
+  state.earlier = false;
+  if (state.failure.cause.empty())
+    state.failure = event;
   end(event.cause);
 }
 

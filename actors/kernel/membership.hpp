@@ -4,7 +4,8 @@
 //   - a slot's wanted incarnation only grows, also over restarts of the master;
 //   - a row moves to a new incarnation only when its node says so, and then the old life is over;
 //   - every life is charged to a budget at most once; a start-up error is never retried;
-//   - clocks that watch others start anew with Started, a late Tick and a new life of a peer.
+//   - clocks that watch others start anew with Started, a late Tick and a new life of a peer;
+//   - a job that was ending when its master died is ended by the next one, if the nodes are still the same (RunFound).
 #pragma once
 
 #include "actors/kernel/kernel.hpp"
@@ -93,7 +94,7 @@ public:
   using Event = std::variant<Started, PeerRestarted, Tick, NodeReport, Alive, NodeLost, Suspect, ScaleTarget,
                              RestartWorkers, Formed, JobFinished, StopAll, FailJob>;
   using Action = std::variant<SlotsOrder, Roster, Suspect, NodeLost, DrainRequest, Advanced, WorkerFailed, FailJob,
-                              AllStopped, WakeAt>;
+                              AllStopped, WakeAt, StopAll, RunFound>;
 
   struct Slot {
     RosterRow row;
@@ -140,9 +141,13 @@ public:
     bool failed = false;
     bool stopped = false;           ///< AllStopped was said
     std::string why;                ///< of the stop
+    FailJob failure;                ///< said here or heard; no cause: none
+    bool earlier = false;           ///< the end was said in an earlier term: it counts if the run is still that one
+    Term judged;                    ///< newest in which RunFound was said
+    bool kept = false;              ///< as it said
     friend bool operator==(const State&, const State&) = default;
     TROUPE_FIELDS(term, version, target, nodes, charges, members, generation, finished, stopping, failed, stopped,
-                  why)
+                  why, failure, earlier, judged, kept)
   };
 
   explicit MembershipKernel(KernelSettings settings);

@@ -82,6 +82,14 @@ std::vector<SlotOrder> MembershipTurn::orders_of(const Node& node) const {
   return orders;
 }
 
+/// For those who missed it: said by a kernel that died over it, or in an earlier term.
+void MembershipTurn::say_end() {
+  if (state.failed)
+    say(state.failure);
+  if (state.stopping)
+    say(StopAll{state.finished, state.why});
+}
+
 void MembershipTurn::conclude() {
   if (roster_changed || restate)
     place();
@@ -107,7 +115,13 @@ void MembershipTurn::conclude() {
         roster.rows.push_back(slot.row);
     say(std::move(roster));
   }
-  if (ending() && !living && !state.stopped) {
+  const bool judged = state.judged == state.term;
+  if (judged && (found || restate)) {
+    say(RunFound{state.term, state.kept});
+    say_end();
+  }
+  // Until a node spoke in this term, rows are what an earlier one knew.
+  if (ending() && (state.stopped ? restate : !living && (judged || !state.earlier))) {
     state.stopped = true;
     say(AllStopped{state.why});
   }

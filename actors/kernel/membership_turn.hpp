@@ -37,6 +37,8 @@ struct MembershipTurn {
   void charge(Slot& slot, const Failure& failure);
   void fail(std::string cause, const Failure& first, WorkerKey worker, std::string reason);
   void end(std::string why);
+  void judge_run(NodeId speaker, bool same_agent);
+  void say_end();
 
   // Wishes.
   void place();
@@ -68,6 +70,7 @@ struct MembershipTurn {
   Time now;
   bool roster_changed = false;
   bool restate = false;
+  bool found = false; ///< RunFound is due
   std::vector<NodeId> reorder; ///< nodes whose orders changed, or that do not know them
   std::vector<Kernel::Action> out;
 };

@@ -33,8 +33,10 @@ std::vector<RecoveryKernel::Action> RecoveryKernel::on(const Event& event, Time 
 // --- Facts ----------------------------------------------------------------------------------------------------------
 
 void RecoveryTurn::take(const Started& event) {
-  if (event.term != state.term)
+  if (event.term != state.term) {
     state.listed = state.ended = false;
+    state.failure = {};
+  }
   const bool first = state.term == Term{};
   state.term = event.term;
   restate();
@@ -47,8 +49,10 @@ void RecoveryTurn::take(const PeerRestarted&) {
   retime = true;
 }
 
-/// The plan that rendezvous may have missed.
+/// The plan that rendezvous may have missed, or the end that all may have.
 void RecoveryTurn::restate() {
+  if (!state.failure.cause.empty())
+    say(state.failure);
   if (!state.drained && state.planned.generation > state.running && !state.ended)
     say(state.planned);
 }
@@ -210,7 +214,8 @@ void RecoveryTurn::fail(std::string cause) {
   if (state.ended)
     return;
   state.ended = true;
-  say(FailJob{std::move(cause), {}, {}, "it cannot get better by itself"});
+  state.failure = {std::move(cause), {}, {}, "it cannot get better by itself"};
+  say(state.failure);
 }
 
 } // namespace troupe

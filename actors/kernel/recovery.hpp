@@ -98,10 +98,11 @@ public:
     std::string strategy_state;        ///< reflect text
     Time strategy_wake{};              ///< epoch: none
     std::string noted;                 ///< newest decision, so that the same one is said once
+    FailJob failure;                   ///< said in this term; no cause: none
     friend bool operator==(const State&, const State&) = default;
     TROUPE_FIELDS(term, lineage, newest, listed, checkpoints, roster, drained, ended_generation, ended_cause, planned,
                   running, asked, limited, ceiling, mismatch, mismatches, layout, paused, ended, below_since,
-                  first_cause, strategy_state, strategy_wake, noted)
+                  first_cause, strategy_state, strategy_wake, noted, failure)
   };
 
   /// `strategy` null: the built-in one that settings name; asserts that there is one.

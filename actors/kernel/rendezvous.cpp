@@ -89,8 +89,10 @@ struct RendezvousKernel::Turn {
       say(drained());
     if (s.phase == Phase::running)
       say(formed());
-    if (s.phase == Phase::finished)
+    if (s.phase == Phase::finished && !s.unjudged)
       say(s.result);
+    if (!s.failure.cause.empty())
+      say(s.failure);
     restated = true;
   }
 
@@ -103,12 +105,33 @@ struct RendezvousKernel::Turn {
 
   // Events.
   void take(const Started& event) {
-    if (event.term != s.term && s.phase == Phase::ended) // a stopped job is to go on
-      enter(s.plan.generation.value > 0 ? Phase::draining : Phase::planning);
+    if (event.term != s.term) {
+      s.unjudged = s.phase == Phase::finished;
+      s.failure = {};
+      if (s.phase == Phase::ended) // a stopped job is to go on, unless membership says its end again
+        plan_anew();
+    }
     s.term = event.term;
     if (s.since == Time{})
       s.since = now;
     clocks_from = now;
+    restate();
+  }
+  void plan_anew() { enter(s.plan.generation.value > 0 ? Phase::draining : Phase::planning); }
+  void take(const RunFound& found) {
+    if (found.term != s.term || !s.unjudged)
+      return;
+    s.unjudged = false;
+    if (s.phase != Phase::finished)
+      return;
+    if (found.kept) {
+      say(s.result);
+      return;
+    }
+    // Its last version went with the memory: on from the newest that is left.
+    s.result = {};
+    plan_anew();
+    ++s.sequence;
     restate();
   }
   void take(const PeerRestarted&) {
@@ -306,10 +329,13 @@ struct RendezvousKernel::Turn {
     if (blamed)
       return; // their deaths end it
     if (++s.misfires > settings.budgets.communicator.restarts)
-      say(FailJob{fmt::format("{} generations in a row did not form within {:g}s each", s.misfires,
-                              seconds(settings.limits.form)),
-                  {}, {}, "all members had joined, none is to blame"});
+      give_up(fmt::format("{} generations in a row did not form within {:g}s each", s.misfires,
+                          seconds(settings.limits.form)));
     drain(fmt::format("not formed within {:g}s", seconds(settings.limits.form)));
+  }
+  void give_up(std::string cause) {
+    s.failure = {std::move(cause), {}, {}, "all members had joined, none is to blame"};
+    say(s.failure);
   }
   static double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 

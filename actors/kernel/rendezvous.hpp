@@ -15,7 +15,7 @@ class RendezvousKernel {
 public:
   static constexpr std::string_view name = "rendezvous";
   using Event = std::variant<Started, PeerRestarted, Tick, Roster, Plan, DrainRequest, DigestMismatch, StopAll,
-                             FailJob>;
+                             FailJob, RunFound>;
   using Action = std::variant<GenerationOrder, Drained, Formed, JobFinished, DigestMismatch, Suspect, FailJob, WakeAt>;
 
   enum class Phase : std::uint8_t {
@@ -44,8 +44,11 @@ public:
     std::vector<Promise> promises;///< of the members of `plan`
     Roster roster;
     JobFinished result;
+    bool unjudged = false;        ///< finished in an earlier term: it counts if the run is still that one
+    FailJob failure;              ///< said in this term; no cause: none
     friend bool operator==(const State&, const State&) = default;
-    TROUPE_FIELDS(term, sequence, phase, plan, cause, refused, since, misfires, promises, roster, result)
+    TROUPE_FIELDS(term, sequence, phase, plan, cause, refused, since, misfires, promises, roster, result, unjudged,
+                  failure)
   };
 
   explicit RendezvousKernel(KernelSettings settings) : settings_(std::move(settings)) {}

@@ -1,5 +1,5 @@
 // Every number a kernel goes by: the part of the job file (actors/job_config.hpp, same names and units) that decisions
-// depend on. The defaults here are those of the job file; the ranges that users may set stand in the table of the
+// depend on. The defaults here are also those of the job file; the ranges that users may set stand in the table of the
 // configuration, the ranges that simulations draw from in sim/. Plain values, fixed for one term.
 #pragma once
 

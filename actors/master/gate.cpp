@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
+#include <unistd.h>
 
 namespace troupe {
 
@@ -59,7 +61,7 @@ NodeWelcome admit(GateSelf self, const NodeHello& hello, const caf::strong_actor
   if (node == st.nodes.end() && !hello.known.empty()) // it was here before this life of the door
     if (const auto id = hello.known.front(); id.value < max_nodes) {
       while (st.nodes.size() <= id.value)
-        st.nodes.push_back({NodeId{static_cast<std::uint32_t>(st.nodes.size())}, {}, {}, {}, {}});
+        st.nodes.push_back({NodeId{static_cast<std::uint32_t>(st.nodes.size())}, {}, {}, {}});
       if (!st.nodes[id.value].actor)
         node = st.nodes.begin() + id.value;
     }
@@ -68,7 +70,7 @@ NodeWelcome admit(GateSelf self, const NodeHello& hello, const caf::strong_actor
                         [&](const auto& n) { return n.host == hello.host && !n.actor; });
   if (node == st.nodes.end()) {
     st.nodes.push_back(
-      {NodeId{static_cast<std::uint32_t>(st.nodes.size())}, hello.agent, hello.host, {}, {}});
+      {NodeId{static_cast<std::uint32_t>(st.nodes.size())}, hello.agent, hello.host, {}});
     node = st.nodes.end() - 1;
   }
   node->agent = hello.agent;
@@ -81,6 +83,10 @@ NodeWelcome admit(GateSelf self, const NodeHello& hello, const caf::strong_actor
     to_node<schema::ArmedFaults>(self, node->id, *st.faults);
   if (st.generation)
     to_node<schema::GenerationOrder>(self, node->id, *st.generation);
+  if (st.save && st.save->from.node == node->id)
+    to_node<schema::SaveOrder>(self, node->id, *st.save);
+  if (st.stopped)
+    to_node<schema::StopNode>(self, node->id, StopNode{st.wiring->term, "the job ended"});
   return welcome;
 }
 
@@ -103,7 +109,7 @@ void node_down(GateSelf self, const caf::down_msg& down) {
 
 void answer(std::vector<GateState::Asker>& askers, std::uint64_t request, bool ok, const std::string& text) {
   for (auto i = askers.begin(); i != askers.end();)
-    if (request == 0 || i->request == request) {
+    if (i->request == request) {
       i->promise.deliver(Reply::from(ControlReply{ok, text, {}}));
       i = askers.erase(i);
     } else {
@@ -115,8 +121,6 @@ struct Carry {
   GateSelf self;
 
   void operator()(const SlotsOrder& order) const {
-    if (auto* node = node_of(self->state, order.node))
-      node->slots = order;
     to_node<schema::SlotsOrder>(self, order.node, order);
   }
   void operator()(const GenerationOrder& order) const {
@@ -138,6 +142,10 @@ struct Carry {
     to_node<schema::FireFault>(self, verdict.worker.node, verdict);
   }
   void operator()(const KillWorker& kill) const { to_node<schema::KillWorker>(self, kill.worker.node, kill); }
+  void operator()(const KillMaster& kill) const {
+    log(LogLevel::warn, "master.killed", "{}", kill.reason);
+    ::kill(::getpid(), SIGKILL);
+  }
   void operator()(const DeleteCheckpoint& order) const {
     if (!self->state.nodes.empty())
       to_node<schema::DeleteCheckpoint>(self, self->state.nodes.front().id, order);
@@ -153,7 +161,8 @@ struct Carry {
   }
   void operator()(const ScaleAnswer& a) const { answer(self->state.scaling, a.request, a.ok, a.reason); }
   void operator()(const SaveDone& done) const {
-    answer(self->state.saving, 0, done.ok, done.ok ? "saved " + done.path : done.reason);
+    if (done.request > 0) // 0: about the save, not to an asker
+      answer(self->state.saving, done.request, done.ok, done.ok ? "saved " + done.path : done.reason);
   }
 };
 
@@ -168,8 +177,8 @@ void carry_one_of(GateSelf self, const std::any& action) {
 
 /// External actions that no node and no asker has to see are the console's alone.
 void carry(GateSelf self, const std::any& action) {
-  carry_one_of<SlotsOrder, GenerationOrder, SaveOrder, ArmedFaults, FireFault, KillWorker, DeleteCheckpoint, AllStopped,
-               ScaleAnswer, SaveDone>(self, action);
+  carry_one_of<SlotsOrder, GenerationOrder, SaveOrder, ArmedFaults, FireFault, KillWorker, KillMaster, DeleteCheckpoint,
+               AllStopped, ScaleAnswer, SaveDone>(self, action);
 }
 
 // --- control
@@ -213,8 +222,9 @@ void control(GateSelf self, const ControlRequest& request, caf::response_promise
     tell_kernels(directory, Pause{command == "pause", "troupe " + command});
     reply(true, command == "pause" ? "pausing at the next step" : "going on");
   } else if (command == "save") {
-    st.saving.push_back({++st.requests, promise});
-    tell_kernels(directory, SaveRequest{"troupe save"});
+    const auto id = ++st.requests;
+    st.saving.push_back({id, promise});
+    tell_kernels(directory, SaveRequest{"troupe save", id});
   } else if (command == "stop") {
     tell_kernels(directory, StopRequest{true, "troupe stop"});
     reply(true, "stopping after a checkpoint");
@@ -241,20 +251,13 @@ void control(GateSelf self, const ControlRequest& request, caf::response_promise
   }
 }
 
-template <class T, class F>
-void with(const Message<T>& message, F&& f) {
-  if (auto value = message.read())
-    f(*value);
-  else
-    log(LogLevel::error, "message.unreadable", "{}: {}", T::text, value.error().context);
-}
-
 } // namespace
 
 caf::behavior gate_actor(GateSelf self, MasterWiring* wiring, const GateSettings* settings) {
   auto& mine = self->state;
   mine.wiring = wiring;
   mine.settings = settings;
+  mine.requests = static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count()); // no life repeats a number
   self->set_error_handler([](caf::error& e) { log(LogLevel::warn, "gate.error", "{}", caf::to_string(e)); });
   self->set_down_handler([self](const caf::down_msg& down) { node_down(self, down); });
   auto port = self->system().middleman().publish(self, 0, settings->listen.c_str());
@@ -263,7 +266,7 @@ caf::behavior gate_actor(GateSelf self, MasterWiring* wiring, const GateSettings
     self->quit(port.error());
     return {};
   }
-  settings->published(*port);
+  settings->published(*port, self);
   if (wiring->directory.life(role::gate) > 1)
     tell_kernels(wiring->directory, PeerRestarted{role::gate});
   return {

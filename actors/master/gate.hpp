@@ -1,6 +1,6 @@
 // The master's door: the one published actor. Checks everything that comes in and hands it to the kernels;
-// carries the kernels' external actions to nodes and askers. Remembers the newest statement of each kind, so
-// that a node that (re)connects gets all of them. Decides nothing.
+// carries the kernels' external actions to nodes and askers. Remembers the newest generation, save and faults, so
+// that a node that (re)connects gets them; what is wanted of its slots follows its first report. Decides nothing.
 #pragma once
 
 #include "actors/master/kernel_shell.hpp"
@@ -17,7 +17,7 @@ namespace troupe {
 
 struct GateSettings {
   std::string listen = "127.0.0.1";
-  std::function<void(std::uint16_t)> published; ///< called with the port, each time it listens anew
+  std::function<void(std::uint16_t, const caf::actor&)> published; ///< its port and the door, each time it listens anew
 };
 
 /// To the console: every node is gone after the job ended. In-process only.
@@ -35,7 +35,6 @@ struct GateState {
     Incarnation agent;
     std::string host;
     NodeActor actor;
-    std::optional<SlotsOrder> slots;
   };
   struct Asker {
     std::uint64_t request = 0;

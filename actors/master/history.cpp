@@ -38,17 +38,20 @@ History::History(const JobConfig& config, std::uint64_t total_steps)
 void History::record(const JournalRecord& record) {
   if (started_ns_ == 0)
     started_ns_ = record.wall_ns;
-  if (record.term != term_) {
-    term_ = record.term;
-    term_ns_ = record.wall_ns;
-    ++terms_;
-  }
+  if (record.term != term_)
+    begin_term(record);
+  newest_ns_ = std::max(newest_ns_, record.wall_ns);
   if (record.kind == RecordKind::settings) {
-    if (auto settings = decode<schema::KernelSettings>(record.payload)) {
-      faults_.clear();
-      for (const auto& fault : settings->faults)
-        faults_.push_back({fault.text, true, false, fault.every > Duration{}});
-    }
+    if (auto settings = decode<schema::KernelSettings>(record.payload))
+      take_settings(*settings);
+    return;
+  }
+  if (record.kind == RecordKind::snapshot && record.kernel == FaultsKernel::name) {
+    // The records of what fired may have been cut from the journal.
+    if (auto armed = decode<kernel_schema<FaultsKernel>::State, FaultsKernel::State>(record.payload))
+      for (const auto& fault : armed->faults)
+        if (fault.fired > 0)
+          mark_fired(fault.spec.id);
     return;
   }
   if (record.kind == RecordKind::note) {
@@ -63,6 +66,46 @@ void History::record(const JournalRecord& record) {
     return;
   }
   (void)visit_record(record, *this); // an unreadable record is the journal's concern
+}
+
+void History::begin_term(const JournalRecord& first) {
+  if (terms_ > 0)
+    down_ns_ += std::max<std::int64_t>(0, first.wall_ns - newest_ns_);
+  term_ = first.term;
+  term_ns_ = first.wall_ns;
+  ++terms_;
+}
+
+// A fault that was in the list of the term before keeps what is known of it.
+void History::take_settings(const KernelSettings& settings) {
+  std::vector<std::uint32_t> fired;
+  for (std::size_t i = 0; i < faults_.size(); ++i)
+    if (faults_[i].fired)
+      fired.push_back(fault_ids_[i]);
+  faults_.clear();
+  fault_ids_.clear();
+  for (const auto& fault : numbered(settings.faults)) {
+    faults_.push_back({fault.text, true, false, fault.every > Duration{}});
+    fault_ids_.push_back(fault.id);
+  }
+  for (const auto id : fired)
+    mark_fired(id);
+}
+
+void History::mark_fired(std::uint32_t id) {
+  for (std::size_t i = 0; i < fault_ids_.size(); ++i)
+    if (fault_ids_[i] == id)
+      faults_[i].fired = true;
+}
+
+// A run that was stopped, failed or on no disk, and is started again, goes on: how it ended then is not how it ends.
+void History::action(MembershipKernel*, const JournalRecord& record, const RunFound& found) {
+  if (found.kept || !(result_term_ < record.term))
+    return;
+  result_.clear();
+  cause_.clear();
+  details_.clear();
+  stopped_ = finished_ = stop_saves_ = false;
 }
 
 std::int32_t History::rank_of(const WorkerKey& worker) const {
@@ -126,21 +169,34 @@ void History::event(CheckpointsKernel*, const JournalRecord& record, const Persi
   checkpoints_.push_back(std::move(row));
 }
 
-// A job whose last step is on no disk is not done, whatever its memory held.
+// A job whose last step is on no disk is not done, whatever its memory held; one that was to be saved first is not
+// stopped in order either.
 void History::action(MembershipKernel*, const JournalRecord&, const AllStopped&) {
   stopped_ = true;
-  if (result_ != "done" || !saves_ || save_error_.empty())
+  const bool wanted = result_ == "done" || (result_ == "stopped" && stop_saves_);
+  if (!wanted || !saves_ || save_error_.empty())
     return;
+  cause_ = fmt::format("no checkpoint of the {} could be written: {}",
+                       result_ == "done" ? "last step" : "step it stopped at", save_error_);
   result_ = "failed";
-  cause_ = "no checkpoint of the last step could be written: " + save_error_;
   details_.emplace_back("make room, then go on with --resume");
 }
 
-void History::event(CheckpointsKernel*, const JournalRecord&, const StopRequest& stop) {
+void History::event(CheckpointsKernel*, const JournalRecord& record, const StopRequest& stop) {
   if (result_.empty()) {
     result_ = stop.save ? "stopped" : "interrupted";
+    result_term_ = record.term;
     cause_ = stop.reason;
+    stop_saves_ = stop.save;
+  } else {
+    stop_saves_ = false; // who asks twice does not wait for it
   }
+}
+
+// A save that nobody answered in time ends here only.
+void History::action(CheckpointsKernel*, const JournalRecord&, const SaveDone& done) {
+  if (done.request == 0 && !done.ok && save_error_.empty())
+    save_error_ = done.reason;
 }
 
 void History::action(MembershipKernel*, const JournalRecord& record, const WorkerFailed& failed) {
@@ -168,6 +224,7 @@ void History::fail(const FailJob& failed) {
   if (result_ == "failed")
     return;
   result_ = "failed";
+  result_term_ = term_;
   cause_ = failed.cause;
   if (failed.first.kind != FailureClass::none)
     details_.push_back(fmt::format("first: worker {}, {}", failed.worker.slot.value, in_words(failed.first)));
@@ -192,24 +249,28 @@ void History::action(RendezvousKernel*, const JournalRecord&, const Formed&) {
   formed_ = true;
 }
 
-void History::action(RendezvousKernel*, const JournalRecord&, const JobFinished& done) {
+void History::action(RendezvousKernel*, const JournalRecord& record, const JobFinished& done) {
   finished_ = true;
   digest_ = done.digest;
   step_ = done.step;
   if (result_ != "failed") {
     result_ = "done";
+    result_term_ = record.term;
     cause_.clear();
   }
 }
 
 void History::action(FaultsKernel*, const JournalRecord&, const FireFault& verdict) {
-  if (verdict.fire && verdict.id < faults_.size())
-    faults_[verdict.id].fired = true;
+  if (verdict.fire)
+    mark_fired(verdict.id);
 }
 
 void History::action(FaultsKernel*, const JournalRecord&, const KillWorker& kill) {
-  if (kill.id < faults_.size() && faults_[kill.id].exempt)
-    faults_[kill.id].fired = true;
+  mark_fired(kill.id); // `troupe kill` has a number of its own
+}
+
+void History::action(FaultsKernel*, const JournalRecord&, const KillMaster& kill) {
+  mark_fired(kill.id);
 }
 
 void History::action(ShardsKernel*, const JournalRecord&, const RowsFinal& rows) {

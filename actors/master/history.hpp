@@ -13,6 +13,7 @@
 #include "actors/protocol_types.hpp"
 #include "actors/run_report.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -54,6 +55,8 @@ public:
   void event(RecoveryKernel*, const JournalRecord&, const Pause&);
   void event(CheckpointsKernel*, const JournalRecord&, const Persisted&);
   void event(CheckpointsKernel*, const JournalRecord&, const StopRequest&);
+  void action(CheckpointsKernel*, const JournalRecord&, const SaveDone&);
+  void action(MembershipKernel*, const JournalRecord&, const RunFound&);
   void action(MembershipKernel*, const JournalRecord&, const WorkerFailed&);
   void action(MembershipKernel*, const JournalRecord&, const Roster& roster) { target_ = roster.target; }
   void action(MembershipKernel*, const JournalRecord&, const FailJob& failed) { fail(failed); }
@@ -65,6 +68,7 @@ public:
   void action(RendezvousKernel*, const JournalRecord&, const JobFinished&);
   void action(FaultsKernel*, const JournalRecord&, const FireFault&);
   void action(FaultsKernel*, const JournalRecord&, const KillWorker&);
+  void action(FaultsKernel*, const JournalRecord&, const KillMaster&);
   void action(ShardsKernel*, const JournalRecord&, const RowsFinal& final_rows);
   void action(ShardsKernel*, const JournalRecord&, const RowsVoid& voided);
   void action(ShardsKernel*, const JournalRecord&, const EpochsDone& epochs) { epochs_ = epochs.done; }
@@ -83,6 +87,11 @@ private:
   };
 
   void fail(const FailJob& failed);
+  void take_settings(const KernelSettings& settings);
+  void mark_fired(std::uint32_t id);
+  void begin_term(const JournalRecord& first);
+  /// Without the time between the last word of a term and the first of the next.
+  std::int64_t up_ns(std::int64_t wall_ns) const { return std::max<std::int64_t>(0, wall_ns - started_ns_ - down_ns_); }
   void note_members(const NodeReport& report);
   void close_recovery(std::int64_t wall_ns);
   void say(std::int64_t wall_ns, std::string text) { events_.push_back({wall_ns, std::move(text), {}, {}}); }
@@ -97,7 +106,9 @@ private:
   std::int64_t term_ns_ = 0;
   std::int64_t formed_ns_ = 0;
   std::uint64_t global_batch_;
-  std::int64_t started_ns_ = 0;
+  std::int64_t started_ns_ = 0; ///< of the first term
+  std::int64_t down_ns_ = 0;    ///< between terms
+  std::int64_t newest_ns_ = 0;  ///< wall clock of the newest record
   Term term_;
   Plan plan_; ///< newest announced
   bool formed_ = false;
@@ -115,6 +126,7 @@ private:
   std::uint64_t generations_ = 0;
   std::uint32_t most_members_ = 0;
   std::vector<FaultRow> faults_;
+  std::vector<std::uint32_t> fault_ids_; ///< of faults_, as the kernel numbers them
   std::vector<CheckpointRow> checkpoints_;
   std::vector<std::string> modes_;
   std::map<WorkerKey, SpentTimes> lives_; ///< where their seconds went
@@ -135,9 +147,11 @@ private:
   bool stopped_ = false;
   std::uint64_t digest_ = 0;
   std::string result_; ///< empty: still running
+  Term result_term_;   ///< it was found in
   std::string cause_;
-  bool saves_ = true;                          ///< a checkpoint of the last step is wanted
-  std::string save_error_;                     ///< of the newest save; empty: it succeeded
+  bool saves_ = true;       ///< a checkpoint of the last step is wanted
+  bool stop_saves_ = false; ///< the stop was to write one
+  std::string save_error_;  ///< of the newest save; empty: it succeeded
   std::vector<std::string> details_;
 };
 

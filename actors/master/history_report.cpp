@@ -29,7 +29,7 @@ Goodput History::goodput(std::int64_t wall_ns) const {
       sum += part;
   }
   const auto slots = std::max(base_.workers.start, most_members_);
-  const double wall = slots * static_cast<double>(wall_ns - started_ns_) / 1e9;
+  const double wall = slots * static_cast<double>(up_ns(wall_ns)) / 1e9;
   const double rest = std::max(0.0, wall - sum);
   (failures_.empty() ? g.startup : g.repair) += rest;
   g.total = sum + rest;
@@ -81,7 +81,7 @@ RunReport History::report(std::int64_t wall_ns) const {
   r.goodput = goodput(wall_ns);
   r.checkpoints = checkpoints_;
   r.modes = modes_;
-  r.wall_s = started_ns_ == 0 ? 0 : static_cast<double>(wall_ns - started_ns_) / 1e9;
+  r.wall_s = started_ns_ == 0 ? 0 : static_cast<double>(up_ns(wall_ns)) / 1e9;
   return r;
 }
 

@@ -14,11 +14,18 @@ using JournalSelf = caf::stateful_actor<JournalState>*;
 /// Records after which all kernels are asked for a snapshot, and the journal is cut.
 constexpr std::uint64_t records_per_snapshot = 400;
 
-void check(JournalSelf self, const result<void>& done) {
+// What could not be written may not be confirmed: the caller stops there, and the actor ends.
+bool check(JournalSelf self, const result<void>& done) {
   if (done)
-    return;
+    return true;
   log(LogLevel::error, "journal.failed", "{}", done.error().context);
   self->quit(caf::make_error(caf::sec::runtime_error, done.error().context));
+  return false;
+}
+
+bool flush_all(JournalSelf self) {
+  auto& st = self->state;
+  return check(self, st.journal->flush()) && (!st.events || check(self, st.events->flush()));
 }
 
 void add(JournalSelf self, MasterWiring* wiring, JournalRecord record) {
@@ -114,16 +121,16 @@ caf::behavior journal_actor(JournalSelf self, MasterWiring* wiring, const Journa
       const bool snapshot = append.record.kind == RecordKind::snapshot;
       add(self, wiring, std::move(append.record));
       if (append.token > 0) {
-        check(self, st.journal->sync());
-        if (st.events)
-          check(self, st.events->flush());
+        if (!check(self, st.journal->sync()) || (st.events && !check(self, st.events->flush())))
+          return;
         self->send(caf::actor_cast<caf::actor>(self->current_sender()), Committed{append.token});
       }
       if (snapshot && ++st.snapshots >= wiring->kernels.size()) {
-        check(self, shorten(*st.journal, paths->journal));
+        if (!check(self, shorten(*st.journal, paths->journal)))
+          return;
         st.snapshots = 0;
         st.since_snapshot = 0;
-      } else if (!snapshot && ++st.since_snapshot == records_per_snapshot) {
+      } else if (!snapshot && ++st.since_snapshot % records_per_snapshot == 0) { // again, when one was not heard
         st.snapshots = 0;
         for (const auto& name : wiring->kernels)
           if (auto kernel = wiring->directory.find(name))
@@ -131,11 +138,9 @@ caf::behavior journal_actor(JournalSelf self, MasterWiring* wiring, const Journa
       }
     },
     [self, paths](const RecordsOf& wanted) -> caf::result<Records> {
-      auto& st = self->state;
       Records out;
-      check(self, st.journal->flush());
-      if (st.events)
-        check(self, st.events->flush());
+      if (!flush_all(self))
+        return caf::make_error(caf::sec::runtime_error, "the journal cannot be written");
       if (wanted.kernel == "-")
         return out;
       auto records = read_all(paths->journal);
@@ -149,9 +154,8 @@ caf::behavior journal_actor(JournalSelf self, MasterWiring* wiring, const Journa
     [self, paths](const Follow&) -> caf::result<Records> {
       auto& st = self->state;
       Records out;
-      check(self, st.journal->flush());
-      if (st.events)
-        check(self, st.events->flush());
+      if (!flush_all(self))
+        return caf::make_error(caf::sec::runtime_error, "the journal cannot be written");
       auto records = read_all(st.events ? paths->events : paths->journal);
       if (!records)
         return caf::make_error(caf::sec::runtime_error, records.error().context);

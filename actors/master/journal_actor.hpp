@@ -1,10 +1,8 @@
-// The journal of all decisions as an actor of its own thread: the one place that gives out sequence numbers
-// and touches the files. First child of the master supervisor, so its death restarts everybody who wrote into
-// it.
+// The journal of all decisions as an actor of its own thread: the one place that gives out sequence numbers and
+// touches the files. First child of the master supervisor, so its death restarts everybody who wrote into it.
 //
 // Invariants
-//  - Records are in the order in which they arrived; the event log holds all of them, the journal those that
-//  are not
+//  - Records are in the order in which they arrived; the event log holds all of them, the journal those that are not
 //    transient.
 //  - Committed is sent only after everything that arrived before its Append is durable.
 //  - Errors of the disk end the actor: a master that cannot write may not decide.

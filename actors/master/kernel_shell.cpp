@@ -1,12 +1,16 @@
 #include "actors/master/kernel_shell.hpp"
 
 #include "actors/atoms.hpp"
+#include "actors/caf_error.hpp"
 #include "actors/kernel/kernel.hpp"
 #include "actors/master/journal_actor.hpp"
 #include "base/log.hpp"
 #include "troupe/random.hpp"
 
 #include <caf/send.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace troupe {
 
@@ -82,21 +86,29 @@ void append_snapshot(ShellSelf self) {
   append(self, {record_of(self, RecordKind::snapshot, self->state.kernel->state(), monotonic_now()), 0});
 }
 
-/// The kernel's past, record by record; actions were carried out by earlier lives.
-void replay(AnyKernel& kernel, const std::vector<JournalRecord>& records) {
+/// The kernel's past, record by record; actions were carried out by earlier lives. errors: corrupt, naming the record.
+result<void> replay(AnyKernel& kernel, const std::vector<JournalRecord>& records) {
   for (const auto& record : records) {
-    if (record.kernel != kernel.name())
-      continue;
+    result<void> read;
     if (record.kind == RecordKind::snapshot)
-      (void)kernel.restore(record.payload);
+      read = kernel.restore(record.payload);
     else if (record.kind == RecordKind::event)
-      (void)kernel.again(record.payload, record.now);
+      if (auto turn = kernel.again(record.payload, record.now); !turn)
+        read = tl::make_unexpected(turn.error());
+    if (!read)
+      return fail(Errc::corrupt, fmt::format("journal record {} of {}: {}", record.sequence, record.kernel,
+                                             read.error().context));
   }
+  return {};
 }
 
 void begin(ShellSelf self, const Records& past) {
   auto& st = self->state;
-  replay(*st.kernel, past.records);
+  // Deciding from less than the past would be deciding wrongly.
+  if (const auto replayed = replay(*st.kernel, past.records); !replayed) {
+    log(LogLevel::error, "kernel.unreadable", "{}", replayed.error().context);
+    return self->quit(to_caf(replayed.error()));
+  }
   const auto life = st.wiring->directory.life(st.role);
   // An event log that begins with this term can then be replayed by itself.
   if (life == 1 && !past.records.empty())

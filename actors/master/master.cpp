@@ -80,12 +80,12 @@ result<RunReport> run_master(const MasterInputs& inputs, MasterStop& stop) {
   auto told = outcome.get_future();
   ConsoleOutlets outlets{inputs.display, wiring.settings.total_steps.value, inputs.metrics_path, &outcome};
   GateSettings gate;
-  gate.published = [&](std::uint16_t port) {
+  gate.published = [&](std::uint16_t port, const caf::actor& door) {
     inputs.listening(port);
     std::lock_guard lock(stop.mutex_);
     stop.directory_ = &wiring.directory;
     if (!stop.reason_.empty())
-      caf::anon_send(wiring.directory.find(role::gate), Interrupt{stop.reason_});
+      caf::anon_send(door, Interrupt{stop.reason_});
   };
 
   SystemConfig caf_config{2};

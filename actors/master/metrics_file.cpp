@@ -96,9 +96,24 @@ void MetricsFile::write_before(Step before) {
     waiting_.erase(waiting_.begin());
   }
   written_before_ = std::max(written_before_, before);
-  if (!text.empty() && fd_ &&
-      ::write(fd_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) && error_.empty())
-    error_ = fail_errno(Errc::exhausted, "write metrics.jsonl", errno).value().context;
+  if (!text.empty() && fd_)
+    append(text);
+}
+
+void MetricsFile::append(const std::string& text) {
+  const auto whole_lines = ::lseek(fd_.get(), 0, SEEK_END);
+  ssize_t n = 0;
+  do
+    n = ::write(fd_.get(), text.data(), text.size());
+  while (n < 0 && errno == EINTR);
+  if (n == static_cast<ssize_t>(text.size()))
+    return;
+  const auto why = n < 0 ? errno : ENOSPC;
+  if (error_.empty())
+    error_ = fail_errno(Errc::exhausted, "write metrics.jsonl", why).value().context;
+  // The next batch must not be appended to half a line.
+  if (n > 0 && (whole_lines < 0 || ::ftruncate(fd_.get(), whole_lines) != 0))
+    fd_.reset();
 }
 
 } // namespace troupe

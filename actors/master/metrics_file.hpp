@@ -1,7 +1,6 @@
-// metrics.jsonl: one JSON object per line for each committed step and each evaluation, keyed by (step,
-// generation). Rows wait in memory until their step can no longer become void, and are written in order of
-// steps. Appends only; a full disk loses rows of metrics, never the job (the first error is kept). One
-// thread.
+// metrics.jsonl: one JSON object per line for each committed step and each evaluation, keyed by (step, generation).
+// Rows wait in memory until their step can no longer become void, and are written in order of steps. Appends whole
+// lines or none; a full disk loses rows of metrics, never the job (the first error is kept). One thread.
 #pragma once
 
 #include "actors/protocol_types.hpp"
@@ -25,6 +24,8 @@ public:
   const std::string& error() const { return error_; }
 
 private:
+  void append(const std::string& text);
+
   static constexpr std::size_t most_waiting = 1 << 20;
   UniqueFd fd_;
   std::map<std::pair<Step, bool>, ProgressRow>

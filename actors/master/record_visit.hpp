@@ -1,6 +1,5 @@
-// Opens the bytes of a record again: calls visitor.event(kernel*, now, event) once and
-// visitor.action(kernel*, now, action) for each action, with the plain alternatives. For whoever reads a
-// journal or an event log.
+// Opens the bytes of a record again: calls visitor.event(kernel*, record, event) once and visitor.action(kernel*,
+// record, action) for each action, with the plain alternatives. For whoever reads a journal or an event log.
 #pragma once
 
 #include "actors/codec.hpp"

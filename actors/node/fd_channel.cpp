@@ -84,15 +84,17 @@ std::vector<std::uint8_t> receive_last_words(int channel) {
   return bytes;
 }
 
-result<FdPacket> receive_fds(int channel, Duration timeout) {
-  pollfd wait{channel, POLLIN, 0};
+result<FdPacket> receive_fds(int channel, Duration timeout, int bell) {
+  pollfd wait[] = {{channel, POLLIN, 0}, {bell, POLLIN, 0}};
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   int ready = 0;
   do
-    ready = ::poll(&wait, 1, static_cast<int>(ms));
+    ready = ::poll(wait, 2, static_cast<int>(ms));
   while (ready < 0 && errno == EINTR);
   if (ready == 0)
     return fail(Errc::deadline, "no descriptors from the node");
+  if (wait[0].revents == 0)
+    return fail(Errc::aborted, "called off");
   Header header{};
   iovec data{&header, sizeof header};
   ControlBuffer control{};

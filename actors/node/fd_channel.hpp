@@ -40,7 +40,8 @@ void send_last_words(int channel, const std::vector<std::uint8_t>& bytes);
 /// Empty: it said none.
 std::vector<std::uint8_t> receive_last_words(int channel);
 
-/// Waits for the next packet. Errc::deadline, or Errc::peer_lost when the node is gone.
-result<FdPacket> receive_fds(int channel, Duration timeout);
+/// Waits for the next packet. Errc::deadline, Errc::peer_lost when the node is gone, or Errc::aborted as soon as
+/// `bell`, an eventfd (-1: none), has been rung and no packet is there; it stays rung.
+result<FdPacket> receive_fds(int channel, Duration timeout, int bell = -1);
 
 } // namespace troupe

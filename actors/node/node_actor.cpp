@@ -15,18 +15,6 @@ namespace troupe {
 
 using namespace node;
 
-namespace {
-
-template <class T, class F>
-void with(const Message<T>& message, F&& f) {
-  if (auto value = message.read())
-    f(*value);
-  else
-    log(LogLevel::error, "message.unreadable", "{}: {}", T::text, value.error().context);
-}
-
-} // namespace
-
 caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSettings* settings, caf::actor gate,
                          const Directory* names) {
   auto& mine = self->state;
@@ -122,7 +110,7 @@ caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSetting
     [self](const Message<schema::WorkerReport>& m) {
       with(m, [self](const WorkerReport& report) { note(self, report, self->current_sender()); });
     },
-    [self](const Message<schema::ProgressReport>& m) { to_master(self, m); },
+    [self](const Message<schema::ProgressReport>& m) { tell_progress(self, m); },
     [self](const Message<schema::FaultReached>& m) { to_master(self, m); },
     [self](const Message<schema::SaveReady>& m) {
       with(m, [self](const SaveReady& ready) {
@@ -133,6 +121,7 @@ caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSetting
     },
     [self](const Persisted& done) { to_master(self, Message<schema::Persisted>::from(done)); },
     [self](const LoadDone& done) { loaded(self, done); },
+    [self](const PersisterBack&) { load_again(self); },
     [self](const ProcessEnded& end) { ended(self, end); },
     [self](ReportAtom) { send_report(self); },
     [self](ConnectAtom) { reconnect(self); },
@@ -146,7 +135,7 @@ caf::behavior node_actor(caf::stateful_actor<NodeState>* self, const NodeSetting
     },
     [self](FlushAtom, std::uint32_t slot, std::uint64_t incarnation) { // end of an injected stop
       if (auto* s = slot_of(self->state, SlotId{slot}, Incarnation{incarnation}))
-        ::kill(s->process->pid, SIGCONT);
+        send_signal(*s->process, SIGCONT);
     },
     [self](StopAtom, const std::string& cause) { stop_all(self, cause); },
   };

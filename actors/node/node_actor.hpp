@@ -19,6 +19,7 @@
 #include <caf/actor.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <deque>
 #include <functional>
 #include <memory>
 
@@ -36,6 +37,7 @@ struct NodeState {
   std::unique_ptr<ProcessWatcher> watcher;
   GateActor gate; ///< null while the master is away
   Time away_since{};
+  std::deque<Message<schema::ProgressReport>> unheard; ///< while it is away; when too many, the oldest go
   const Directory* names = nullptr; ///< the node's other actors, by role
   NodeId node;
   Term term;
@@ -45,6 +47,7 @@ struct NodeState {
   bool report_due = false;
   bool stopping = false;
   std::string stop_cause;
+  bool gave_up = false; ///< no master wants it, or none is there: its end is a failure
   std::vector<Slot> slots;
   SlotsOrder slots_order;
   GenerationOrder generation;

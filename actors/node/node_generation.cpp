@@ -122,6 +122,15 @@ void loaded(Self self, const LoadDone& done) {
   send_orders(self);
 }
 
+void load_again(Self self) {
+  auto& st = self->state;
+  const auto& g = st.generation;
+  if (g.command != GenerationCommand::form || !g.plan || g.plan->generation <= st.opened)
+    return;
+  if (const auto file = file_for(st, *g.plan); !file.empty())
+    load_file(self, *g.plan, file);
+}
+
 void persist(Self self, Slot& slot, const SaveReady& ready) {
   auto answer = [&](const Error& error) {
     Persisted failed;

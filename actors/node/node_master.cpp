@@ -14,7 +14,8 @@ namespace troupe::node {
 
 namespace {
 
-constexpr auto look_again = std::chrono::milliseconds(50); // between two looks for the master
+constexpr auto look_again = std::chrono::milliseconds(20); // between two looks for the master
+constexpr std::size_t most_unheard = 2048;                 // reports; some 100 ms of all workers each
 
 } // namespace
 
@@ -34,6 +35,26 @@ void send_report(Self self) {
     report.slots.push_back(slot.fact);
   }
   to_master(self, Message<schema::NodeReport>::from(report));
+}
+
+void tell_progress(Self self, const Message<schema::ProgressReport>& progress) {
+  auto& st = self->state;
+  if (st.gate && st.unheard.empty())
+    return to_master(self, progress);
+  if (st.unheard.size() >= most_unheard)
+    st.unheard.pop_front();
+  st.unheard.push_back(progress);
+}
+
+void tell_modes(Self self) {
+  for (const auto& slot : self->state.slots)
+    if (!slot.modes.empty() || !slot.counts.empty()) {
+      WorkerReport report;
+      report.fact = slot.fact;
+      report.modes = slot.modes;
+      report.samples_by_count = slot.counts;
+      to_master(self, Message<schema::WorkerReport>::from(report));
+    }
 }
 
 void report_soon(Self self) {
@@ -74,19 +95,26 @@ void join(Self self, const caf::actor& door) {
       [self](const Message<schema::NodeWelcome>& message) {
         auto welcome = message.read();
         if (!welcome || !welcome->refusal.empty())
-          return stop_all(self, welcome ? "refused: " + welcome->refusal : welcome.error().context);
+          return give_up(self, welcome ? "refused: " + welcome->refusal : welcome.error().context);
         auto& state = self->state;
         const bool first = state.term == Term{};
         state.node = welcome->node;
         state.term = welcome->term;
+        tell_modes(self); // before the report that ends the job
         send_report(self);
+        for (const auto& progress : std::exchange(state.unheard, {}))
+          to_master(self, progress);
         if (first)
           self->delayed_send(self, state.settings->config.limits.heartbeat, BeatAtom::value);
       },
-      [self](const caf::error& e) {
+      [self, door](const caf::error& e) {
+        auto& state = self->state;
+        if (caf::actor_cast<caf::actor>(state.gate) != door)
+          return; // another door was found since
         log(LogLevel::warn, "master.silent", "{}", caf::to_string(e));
-        self->demonitor(caf::actor_cast<caf::actor_addr>(self->state.gate));
-        self->state.gate = nullptr;
+        self->demonitor(caf::actor_cast<caf::actor_addr>(door));
+        state.gate = nullptr;
+        state.away_since = monotonic_now();
         self->send(self, ConnectAtom::value);
       });
 }
@@ -96,7 +124,7 @@ void reconnect(Self self) {
   if (st.gate || st.stopping)
     return;
   if (monotonic_now() - st.away_since > st.settings->config.limits.master_grace)
-    return stop_all(self, "the master is gone");
+    return give_up(self, "the master is gone");
   const auto port = st.settings->master_port();
   if (port == 0) {
     self->delayed_send(self, look_again, ConnectAtom::value);

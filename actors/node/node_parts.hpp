@@ -21,6 +21,10 @@ void to_master(Self self, const Message<Schema>& message) {
     self->send(self->state.gate, message);
 }
 void send_report(Self self);
+/// What workers said of their modes and counts; once when it changes, and to each new life of the master.
+void tell_modes(Self self);
+/// Rows are said once by the workers, so they are kept while the master is away.
+void tell_progress(Self self, const Message<schema::ProgressReport>& progress);
 /// Several changes that arrive together make one report.
 void report_soon(Self self);
 void send_alive(Self self);
@@ -39,6 +43,8 @@ void settle(Self self, Slot& slot);
 /// Null when that life is not running.
 Slot* slot_of(NodeState& state, SlotId id, Incarnation incarnation);
 void stop_all(Self self, const std::string& cause);
+/// The same, and the node's end is a failure.
+void give_up(Self self, const std::string& cause);
 void ended(Self self, const ProcessEnded& end);
 void greet(Self self, const WorkerHello& hello, const caf::strong_actor_ptr& from);
 void note(Self self, const WorkerReport& report, const caf::strong_actor_ptr& from);
@@ -55,6 +61,8 @@ const Member* member_of(const Plan& plan, NodeId node, const Slot& slot);
 void poison(NodeState& state, Generation upto, std::string_view cause);
 void obey(Self self, GenerationOrder order);
 void loaded(Self self, const LoadDone& done);
+/// Asks a new life of the persister for what the old one did not finish.
+void load_again(Self self);
 /// Pins the version here and now, so that it stays readable however long the persister takes to come to it.
 void persist(Self self, Slot& slot, const SaveReady& ready);
 void save(Self self, const SaveOrder& order);

@@ -1,6 +1,7 @@
 #include "actors/node/node_process.hpp"
 
 #include "actors/atoms.hpp"
+#include "actors/connect.hpp"
 #include "actors/node/node_actor.hpp"
 #include "actors/node/persister.hpp"
 #include "actors/supervision/supervisor.hpp"
@@ -9,20 +10,32 @@
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 
+#include <mutex>
+
 namespace troupe {
+
+// Also remembers a stop that was asked for before there was an agent to hear it.
+struct NodeStop::Names {
+  Directory roles;
+  std::mutex mutex;
+  std::string reason;
+};
 
 namespace {
 
 // The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes the node
 // along, since its workers are its own. Ends when the agent ended in order.
 caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, const caf::actor& gate,
-                      Directory* names) {
+                      NodeStop::Names* stop) {
+  auto* names = &stop->roles;
   ActorChild persister;
   persister.spec.id = role::persister;
   persister.spec.backoff.first = std::chrono::milliseconds(10);
   persister.start = [=](caf::local_actor* parent) -> caf::actor {
     caf::actor made = parent->spawn<caf::detached>(persister_actor, &settings->config);
     names->announce(role::persister, made);
+    if (auto agent = names->find(role::agent))
+      caf::anon_send(agent, PersisterBack{});
     return made;
   };
   ActorChild agent;
@@ -32,6 +45,8 @@ caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, c
   agent.start = [=](caf::local_actor* parent) -> caf::actor {
     caf::actor made = parent->spawn(node_actor, settings, gate, names);
     names->announce(role::agent, made);
+    if (const std::lock_guard lock(stop->mutex); !stop->reason.empty())
+      caf::anon_send(made, StopAtom::value, stop->reason);
     // Its end is the node's end, in order or not.
     made->attach_functor([parent = caf::actor_cast<caf::actor>(parent)](const caf::error& reason) {
       const bool in_order = !reason || reason == caf::exit_reason::user_shutdown;
@@ -47,14 +62,12 @@ caf::actor start_node(caf::actor_system& system, const NodeSettings* settings, c
 
 } // namespace
 
-struct NodeStop::Names {
-  Directory roles;
-};
-
 NodeStop::NodeStop() : names_(std::make_unique<Names>()) {}
 NodeStop::~NodeStop() = default;
 
 void NodeStop::request(const std::string& reason) {
+  const std::lock_guard lock(names_->mutex);
+  names_->reason = reason;
   if (auto agent = names_->roles.find(role::agent))
     caf::anon_send(agent, StopAtom::value, reason);
 }
@@ -63,13 +76,11 @@ result<void> run_node(const NodeSettings& settings, std::uint16_t port, NodeStop
   SystemConfig caf_config{1};
   caf::actor_system system{caf_config};
   auto& names = stop.names_->roles;
-  auto gate = system.middleman().remote_actor<caf::actor>(settings.master_host, port);
-  if (!gate)
-    return fail(Errc::retry_later, caf::to_string(gate.error()));
+  TROUPE_ASSIGN(auto gate, connect(system, settings.master_host, port, settings.config.limits.request));
   result<void> end;
   {
     caf::scoped_actor self{system};
-    auto root = start_node(system, &settings, *gate, &names);
+    auto root = start_node(system, &settings, gate, stop.names_.get());
     self->monitor(root);
     self->receive([&](const caf::down_msg& down) {
       if (down.reason && down.reason != caf::exit_reason::user_shutdown)
@@ -78,7 +89,7 @@ result<void> run_node(const NodeSettings& settings, std::uint16_t port, NodeStop
     root = nullptr;
     names.clear();
   }
-  *gate = nullptr;
+  gate = nullptr;
   return end;
 }
 

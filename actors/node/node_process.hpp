@@ -32,9 +32,10 @@ public:
   ~NodeStop();
   void request(const std::string& reason);
 
+  struct Names; ///< of the agent, for run_node
+
 private:
   friend result<void> run_node(const NodeSettings&, std::uint16_t, NodeStop&);
-  struct Names;
   std::unique_ptr<Names> names_;
 };
 

@@ -39,7 +39,7 @@ void kill_worker(Slot& slot, std::string_view why) {
     return;
   log(LogLevel::info, "worker.kill", "slot={} pid={} why={}", slot.fact.slot.value, slot.process->pid, why);
   slot.killed_at = monotonic_now();
-  ::kill(slot.process->pid, SIGKILL);
+  send_signal(*slot.process, SIGKILL);
 }
 
 namespace {
@@ -50,7 +50,7 @@ void stop_worker(Self self, Slot& slot, const std::string& cause) {
     return;
   slot.stop_cause = cause.empty() ? "told to leave" : cause;
   if (!slot.worker) { // it does not listen yet
-    ::kill(slot.process->pid, SIGKILL);
+    send_signal(*slot.process, SIGKILL);
     return;
   }
   send_order(self, slot);
@@ -76,7 +76,7 @@ void start_worker(Self self, Slot& slot) {
   slot.stop_cause.clear();
   slot.killed_at = Time{};
   slot.heard = monotonic_now();
-  auto give_up = [&](const Error& error) {
+  auto no_start = [&](const Error& error) {
     slot.fact.phase = WorkerPhase::exited;
     slot.fact.failure.kind = FailureClass::startup;
     slot.fact.failure.what = error.context;
@@ -85,7 +85,7 @@ void start_worker(Self self, Slot& slot) {
   };
   auto channel = make_fd_channel();
   if (!channel)
-    return give_up(channel.error());
+    return no_start(channel.error());
   slot.channel = std::move(channel->first);
   UniqueFd log_fd{::open(fmt::format("{}/worker-{}.log", s.log_dir, slot.fact.slot.value).c_str(),
                          O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)};
@@ -101,13 +101,15 @@ void start_worker(Self self, Slot& slot) {
   spec.output = log_fd.get();
   auto process = spawn(spec, SIGKILL);
   if (!process)
-    return give_up(process.error());
+    return no_start(process.error());
   slot.fact.pid = process->pid;
   const auto token = st.next_token++;
   st.tokens[token] = {slot.fact.slot.value, slot.fact.incarnation};
   if (auto watched = st.watcher->watch(process->pidfd.get(), token); !watched) {
-    ::kill(process->pid, SIGKILL);
-    return give_up(watched.error());
+    st.tokens.erase(token);
+    send_signal(*process, SIGKILL);
+    (void)reap(*process);
+    return no_start(watched.error());
   }
   slot.process = std::move(*process);
   log(LogLevel::info, "worker.start", "slot={} incarnation={} pid={}", slot.fact.slot.value,
@@ -145,7 +147,8 @@ void quit_when_empty(Self self) {
   auto& st = self->state;
   const bool busy = std::any_of(st.slots.begin(), st.slots.end(), [](const Slot& s) { return s.runs(); });
   if (st.stopping && !busy)
-    self->quit(caf::exit_reason::user_shutdown);
+    self->quit(st.gave_up ? caf::make_error(caf::sec::runtime_error, st.stop_cause)
+                          : caf::make_error(caf::exit_reason::user_shutdown));
 }
 
 } // namespace
@@ -159,6 +162,11 @@ void stop_all(Self self, const std::string& cause) {
   for (auto& slot : st.slots)
     settle(self, slot);
   quit_when_empty(self);
+}
+
+void give_up(Self self, const std::string& cause) {
+  self->state.gave_up = true;
+  stop_all(self, cause);
 }
 
 void greet(Self self, const WorkerHello& hello, const caf::strong_actor_ptr& from) {

@@ -73,11 +73,11 @@ caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* con
     [self, config](const PersistTask& task) {
       self->send(caf::actor_cast<caf::actor>(self->current_sender()), carry_out(*config, task));
     },
-    [self](const LoadTask& task) {
+    [self, config](const LoadTask& task) {
       LoadDone done;
       done.generation = task.generation;
       done.path = task.path;
-      if (auto loaded = load(task, SlotBank::default_versions))
+      if (auto loaded = load(task, config->checkpoint.slots))
         done.bank = std::move(*loaded);
       else
         done.error = loaded.error().context;

@@ -1,6 +1,6 @@
 // The one actor of a node that touches checkpoint files: writes pinned versions, loads a checkpoint into
 // fresh memory for a restore, deletes. Detached, since all of it blocks. Each request is answered once; a new
-// life has none open, so the asker asks again after a down message.
+// life has none open and says PersisterBack: a load is asked for again then, a save by the master after limits.save.
 #pragma once
 
 #include "actors/kernel/checkpoints.hpp"
@@ -38,6 +38,9 @@ struct LoadDone {
   std::string error;
 };
 
+/// To the agent, of a later life of the persister: what was being loaded is not any more.
+struct PersisterBack {};
+
 /// PersistTask -> Persisted, LoadTask -> LoadDone, DeleteCheckpoint (no answer); both answers go to the
 /// sender.
 caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* config);
@@ -47,5 +50,6 @@ caf::behavior persister_actor(caf::event_based_actor* self, const JobConfig* con
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::PersistTask)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoadTask)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoadDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::PersisterBack)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Persisted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::DeleteCheckpoint)

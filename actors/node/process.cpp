@@ -89,6 +89,27 @@ ProcessWatcher::ProcessWatcher(Callback on_exit)
   thread_ = std::thread([this] { loop(); });
 }
 
+void send_signal(const Process& process, int signal) {
+  ::syscall(SYS_pidfd_send_signal, process.pidfd.get(), signal, nullptr, 0);
+}
+
+namespace {
+
+ExitStatus status_of(const siginfo_t& info) {
+  ExitStatus status;
+  (info.si_code == CLD_EXITED ? status.code : status.signal) = info.si_status;
+  return status;
+}
+
+} // namespace
+
+ExitStatus reap(const Process& process) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED) != 0 && errno == EINTR) {
+  }
+  return status_of(info);
+}
+
 ProcessWatcher::~ProcessWatcher() {
   const std::uint64_t one = 1;
   [[maybe_unused]] auto n = ::write(stop_.get(), &one, sizeof one);
@@ -125,12 +146,7 @@ void ProcessWatcher::loop() {
     ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED);
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pidfd, nullptr);
     ::close(pidfd);
-    ExitStatus status;
-    if (info.si_code == CLD_EXITED)
-      status.code = info.si_status;
-    else
-      status.signal = info.si_status;
-    on_exit_(event.data.u64 >> 32, status);
+    on_exit_(event.data.u64 >> 32, status_of(info));
   }
 }
 

@@ -25,7 +25,7 @@ struct Process {
   UniqueFd pidfd;
 };
 
-/// The child gets SIGKILL when the calling thread ends, its own process group, default signals, and no
+/// The child gets `death_signal` (0: none) when the calling thread ends, its own process group, default signals, and no
 /// descriptors but 0, 1, 2 and `inherit`.
 result<Process> spawn(const SpawnSpec& spec, int death_signal);
 
@@ -34,6 +34,11 @@ struct ExitStatus {
   int code = 0; ///< exit code, when signal is 0
   int signal = 0;
 };
+
+/// To this very process and never to one that got its number since.
+void send_signal(const Process& process, int signal);
+/// Waits for the end of a child and reaps it. For children that no ProcessWatcher watches.
+ExitStatus reap(const Process& process);
 
 class ProcessWatcher {
 public:

@@ -1,8 +1,7 @@
 // One slot of a node: its process, its memory, and what is known and wanted of it. Belongs to the node actor.
 //
 // Invariants
-//  - The bank outlives every process of the slot; it is replaced only when a worker with another layout says
-//  hello.
+//  - The bank outlives every process of the slot; it is replaced only when a worker with another layout says hello.
 //  - A process is started only when none runs, and only with an incarnation above all before.
 //  - `fact` of a life that ended is never changed by late reports of it.
 #pragma once

@@ -28,6 +28,7 @@ struct DeleteCheckpoint {
 
 struct SaveRequest {
   reason @0 :Text;
+  request @1 :UInt64;
 }
 
 struct StopRequest {
@@ -54,6 +55,7 @@ struct CheckpointsEvent {
     jobFinished @10 :Kernel.JobFinished;
     failJob @11 :Kernel.FailJob;
     stopAll @12 :Kernel.StopAll;
+    runFound @13 :Kernel.RunFound;
   }
 }
 
@@ -102,4 +104,11 @@ struct CheckpointsState {
   stopping @21 :Bool;
   stopReason @22 :Text;
   ended @23 :Bool;
+  stopSaid @24 :Bool;
+  failure @25 :Kernel.FailJob;
+  heldStop @26 :Bool;
+  heldEnd @27 :Bool;
+  unjudged @28 :Bool;
+  wished @29 :List(UInt64);
+  asked @30 :List(UInt64);
 }

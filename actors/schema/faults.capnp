@@ -61,6 +61,7 @@ struct FaultOrder {
   percent @6 :UInt32;
   lasts @7 :Int64;
   fired @8 :Bool;
+  target @9 :FaultTarget;
 }
 
 struct ArmedFaults {
@@ -90,6 +91,11 @@ struct KillWorker {
   reason @3 :Text;
 }
 
+struct KillMaster {
+  id @0 :UInt32;
+  reason @1 :Text;
+}
+
 struct KillRequest {
   rank @0 :UInt32;
   reason @1 :Text;
@@ -115,6 +121,7 @@ struct FaultsAction {
     fireFault @1 :FireFault;
     killWorker @2 :KillWorker;
     wakeAt @3 :Kernel.WakeAt;
+    killMaster @4 :KillMaster;
   }
 }
 

@@ -62,6 +62,11 @@ struct DrainRequest {
   reason @1 :Text;
 }
 
+struct RunFound {
+  term @0 :UInt64;
+  kept @1 :Bool;
+}
+
 struct Advanced {
   generation @0 :UInt64;
   step @1 :UInt64;

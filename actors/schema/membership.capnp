@@ -85,6 +85,8 @@ struct MembershipAction {
     failJob @7 :Kernel.FailJob;
     allStopped @8 :AllStopped;
     wakeAt @9 :Kernel.WakeAt;
+    stopAll @10 :Kernel.StopAll;
+    runFound @11 :Kernel.RunFound;
   }
 }
 
@@ -130,4 +132,8 @@ struct MembershipState {
   failed @9 :Bool;
   stopped @10 :Bool;
   why @11 :Text;
+  failure @12 :Kernel.FailJob;
+  earlier @13 :Bool;
+  judged @14 :UInt64;
+  kept @15 :Bool;
 }

@@ -98,4 +98,5 @@ struct RecoveryState {
   strategyState @21 :Text;
   strategyWake @22 :Int64;
   noted @23 :Text;
+  failure @24 :Kernel.FailJob;
 }

@@ -18,6 +18,7 @@ struct RendezvousEvent {
     digestMismatch @6 :Kernel.DigestMismatch;
     stopAll @7 :Kernel.StopAll;
     failJob @8 :Kernel.FailJob;
+    runFound @9 :Kernel.RunFound;
   }
 }
 
@@ -60,4 +61,6 @@ struct RendezvousState {
   promises @8 :List(RendezvousPromise);
   roster @9 :Roster.Roster;
   result @10 :Kernel.JobFinished;
+  unjudged @11 :Bool;
+  failure @12 :Kernel.FailJob;
 }

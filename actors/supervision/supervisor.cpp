@@ -1,6 +1,7 @@
 #include "actors/supervision/supervisor.hpp"
 
 #include "base/log.hpp"
+#include "base/overloaded.hpp"
 
 #include <caf/actor_clock.hpp>
 #include <caf/exit_reason.hpp>
@@ -11,25 +12,18 @@ namespace troupe {
 
 namespace {
 
-using Self = caf::stateful_actor<SupervisorState>*;
+using SupervisorSelf = caf::stateful_actor<SupervisorState>*;
 using Kernel = SupervisorKernel;
 
 constexpr auto troupe_category = caf::atom("troupe");
 
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
-
 /// The clock of the actor system, which a test moves by hand.
-Time now_of(Self self) {
+Time now_of(SupervisorSelf self) {
   return Time(std::chrono::duration_cast<Duration>(self->clock().now().time_since_epoch()));
 }
 
 /// Makes one life; what goes wrong is told through the mailbox.
-bool start(Self self, const Kernel::Start& wanted) {
+bool start(SupervisorSelf self, const Kernel::Start& wanted) {
   auto& slot = self->state.lives.at(wanted.id);
   slot.life = wanted.life;
   slot.actor = nullptr;
@@ -49,7 +43,7 @@ bool start(Self self, const Kernel::Start& wanted) {
   return false;
 }
 
-void step(Self self, Kernel::Event event) {
+void step(SupervisorSelf self, Kernel::Event event) {
   auto& st = self->state;
   std::deque<Kernel::Event> events;
   events.push_back(std::move(event));
@@ -94,7 +88,7 @@ void step(Self self, Kernel::Event event) {
   }
 }
 
-void on_down(Self self, const caf::down_msg& down) {
+void on_down(SupervisorSelf self, const caf::down_msg& down) {
   for (auto& [id, slot] : self->state.lives) {
     if (!slot.actor || slot.actor.address() != down.source)
       continue;
@@ -107,7 +101,7 @@ void on_down(Self self, const caf::down_msg& down) {
   }
 }
 
-void on_exit(Self self, caf::exit_msg& exit) {
+void on_exit(SupervisorSelf self, caf::exit_msg& exit) {
   auto& st = self->state;
   if (exit.reason == caf::exit_reason::kill) {
     for (auto& [id, slot] : st.lives)
@@ -159,7 +153,7 @@ ChildExit ActorChild::default_exit_class(const caf::error& reason) {
   return exit.normal ? ChildExit{true, FailureClass::none, {}} : exit;
 }
 
-caf::behavior supervisor(Self self, SupervisorSpec spec, std::vector<ActorChild> children) {
+caf::behavior supervisor(SupervisorSelf self, SupervisorSpec spec, std::vector<ActorChild> children) {
   std::vector<ChildSpec> specs;
   for (auto& child : children) {
     specs.push_back(child.spec);

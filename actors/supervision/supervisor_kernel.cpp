@@ -1,6 +1,7 @@
 #include "actors/supervision/supervisor_kernel.hpp"
 
 #include "base/assert.hpp"
+#include "base/overloaded.hpp"
 
 #include <fmt/format.h>
 
@@ -11,13 +12,6 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t failures_kept = 64;
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
 
 Duration backoff_of(const RestartBackoff& backoff, std::uint32_t in_a_row) {
   if (in_a_row < 2)

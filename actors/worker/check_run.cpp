@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <new>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,10 +64,53 @@ private:
   StateLayout& out_;
 };
 
-struct Process {
+struct CheckProcess {
   pid_t pid = 0;
   std::uint32_t slot = 0;
 };
+
+/// First thing in a child: nothing outlives the check, however that ends.
+void die_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) // it was dead before that
+    ::_exit(1);
+}
+
+struct ChildEnd {
+  int status = 0;
+  bool late = false; ///< and killed for it
+};
+
+/// Reaps `pid`, which is given `limit` to end by itself.
+result<ChildEnd> wait_for_child(pid_t pid, Duration limit) {
+  const UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+  ChildEnd end;
+  auto why = pidfd ? 0 : errno;
+  const auto until = monotonic_now() + limit;
+  for (int ready = 0; why == 0 && ready <= 0 && !end.late;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - monotonic_now()).count();
+    pollfd over{pidfd.get(), POLLIN, 0};
+    ready = ::poll(&over, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
+    if (ready < 0 && errno != EINTR)
+      why = errno;
+    end.late = ready == 0 && monotonic_now() >= until;
+  }
+  if (why != 0 || end.late)
+    ::kill(pid, SIGKILL);
+  while (::waitpid(pid, &end.status, 0) != pid)
+    if (errno != EINTR)
+      return fail_errno(Errc::exhausted, "wait for a process", errno);
+  if (why != 0)
+    return fail_errno(Errc::exhausted, "watch a process", why);
+  return end;
+}
+
+/// How a child ended that left no words of its own.
+std::string silent_end(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("the process was killed by signal {}", WTERMSIG(status));
+  return fmt::format("the process ended with exit code {} and no message", WEXITSTATUS(status));
+}
 
 } // namespace
 
@@ -119,8 +164,10 @@ CheckRun::~CheckRun() = default;
 result<CheckProbe> CheckRun::probe() {
   auto* memory = map_shared(probe_bytes);
   auto& out = *reinterpret_cast<ProbeMemory*>(memory);
+  const auto parent = ::getpid();
   const auto pid = ::fork();
   if (pid == 0) {
+    die_with(parent);
     auto trainer = make_();
     if (!trainer) {
       out.what.set(trainer.error().context);
@@ -146,15 +193,19 @@ result<CheckProbe> CheckRun::probe() {
     }
     ::_exit(0);
   }
-  int status = 0;
-  if (pid < 0 || ::waitpid(pid, &status, 0) != pid) {
+  result<ChildEnd> end =
+    pid < 0 ? fail_errno(Errc::exhausted, "start a process", errno) : wait_for_child(pid, job_.limits.build);
+  if (!end) {
     ::munmap(memory, probe_bytes);
-    return fail_errno(Errc::exhausted, "start a process", errno);
+    return tl::make_unexpected(std::move(end).error());
   }
-  result<CheckProbe> answer = fail(Errc::invalid, out.what.get());
-  if (WIFSIGNALED(status))
-    answer = fail(Errc::invalid, fmt::format("build: the process was killed by signal {}", WTERMSIG(status)));
-  else if (out.ok) {
+  auto words = out.what.get();
+  if (end->late)
+    words = "build: not done within limits.build";
+  else if (WIFSIGNALED(end->status) || words.empty())
+    words = "build: " + silent_end(end->status);
+  result<CheckProbe> answer = fail(Errc::invalid, std::move(words));
+  if (out.ok && !end->late && !WIFSIGNALED(end->status)) {
     CheckProbe probe;
     probe.layout.hash = out.hash;
     probe.layout.leaf_floats = out.leaf_floats;
@@ -215,17 +266,21 @@ CheckRun::Result CheckRun::run(const CheckScript& script, const CheckProbe& prob
     banks.push_back(std::move(*fd));
   }
 
-  std::vector<Process> processes;
+  std::vector<CheckProcess> processes;
+  const auto parent = ::getpid();
   const auto start = [&](std::uint32_t slot, std::uint32_t life) {
     const auto pid = ::fork();
     if (pid == 0) {
+      die_with(parent);
       const auto seed = script.salt * 1000003U + slot * 101U + life;
       std::srand(seed); // tidy: allow(random) so that a trainer that calls rand() is found out
       ::srandom(seed);
       ::srand48(static_cast<long>(seed));
       auto trainer = make_();
-      if (!trainer)
+      if (!trainer) {
+        memory.slot(slot).what.set(trainer.error().context);
         ::_exit(1);
+      }
       run_check_worker({job_, data_, script, probe, memory, segments, banks, slot, life}, **trainer);
     }
     if (pid < 0)
@@ -261,7 +316,9 @@ CheckRun::Result CheckRun::run(const CheckScript& script, const CheckProbe& prob
         out.cause =
           fmt::format("worker {} failed in {}: {}", process.slot, slot.during.get(), slot.what.get());
       } else if (!slot.finished.load() && out.cause.empty()) {
-        out.cause = fmt::format("worker {} left before the end: {}", process.slot, slot.what.get());
+        const auto words = slot.what.get();
+        out.cause = fmt::format("worker {} left before the end: {}", process.slot,
+                                words.empty() ? silent_end(status) : words);
       }
     }
     if (const auto now = memory.progress->load(); now != seen) {

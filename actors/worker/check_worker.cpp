@@ -79,7 +79,8 @@ public:
     Order order;
     if (phase_ == WorkerPhase::finished) {
       me_.finished.store(1);
-      await([&](const CheckRun::Slot& s, std::uint32_t) { return s.finished.load() != 0; });
+      if (!await([&](const CheckRun::Slot& s, std::uint32_t) { return s.finished.load() != 0; }))
+        return gave_up();
       order.kind = Order::Kind::finish;
       return order;
     }
@@ -92,11 +93,11 @@ public:
     }
     if (generation_ > 1 && w_.life == 1 && to_be_killed())
       ::kill(::getpid(), SIGKILL); // another one's death came first
-    if (generation_ > 1)
-      await([&](const CheckRun::Slot& s, std::uint32_t slot) {
-        return std::ranges::count(w_.script.killed, slot) > 0 ? s.dead.load() != 0
-                                                              : s.drained.load() + 1 >= generation_;
-      });
+    if (generation_ > 1 && !await([&](const CheckRun::Slot& s, std::uint32_t slot) {
+          return std::ranges::count(w_.script.killed, slot) > 0 ? s.dead.load() != 0
+                                                                : s.drained.load() + 1 >= generation_;
+        }))
+      return gave_up();
     auto assignment = plan();
     if (!assignment) {
       order.kind = Order::Kind::stop;
@@ -143,11 +144,31 @@ public:
 private:
   bool to_be_killed() const { return std::ranges::count(w_.script.killed, w_.slot) > 0; }
 
+  /// Until all are ready. False when nobody moved for so long that whoever is missing will not come: longer than a
+  /// trainer may take to be built again and to take a step.
   template <class Ready>
-  void await(Ready ready) const {
+  bool await(Ready ready) const {
+    const auto patience = w_.job.limits.build + w_.job.limits.hang;
+    auto seen = w_.memory.progress->load();
+    auto last_change = monotonic_now();
     for (std::uint32_t s = 0; s < w_.script.workers; ++s)
-      while (!ready(w_.memory.slot(s), s))
+      while (!ready(w_.memory.slot(s), s)) {
         ::poll(nullptr, 0, 1);
+        const auto now = w_.memory.progress->load();
+        if (now != seen)
+          last_change = monotonic_now();
+        else if (monotonic_now() - last_change > patience)
+          return false;
+        seen = now;
+      }
+    return true;
+  }
+
+  static Order gave_up() {
+    Order order;
+    order.kind = Order::Kind::stop;
+    order.cause = "waited in vain for another worker";
+    return order;
   }
 
   result<std::unique_ptr<Assignment>> plan() {

@@ -1,19 +1,16 @@
-// Trains: owns the state, follows the orders of its port, and is the Session that Trainer::run drives. Lives
-// on the trainer's thread, as do all calls to the trainer; another thread reaches it only by aborting the
-// communicator.
+// Trains: owns the state, follows the orders of its port, and is the Session that Trainer::run drives. Lives on the
+// trainer's thread, as do all calls to the trainer; another thread reaches it only by aborting the communicator.
 //
-// Life: build, then, while next() gives generations: connect, restore, verify, steps, and on an abort drain;
-// at the end finished. Invariants:
-//  - Live memory changes only in restore, between begin_update() and commit(), and nowhere else. A version
-//  torn there
+// Life: build, then, while next() gives generations: connect, restore, verify, steps, and on an abort drain; at the
+// end finished. Invariants:
+//  - Live memory changes only in restore, between begin_update() and commit(), and nowhere else. A version torn there
 //    is never published.
 //  - commit() of step s follows a complete reduction of s, so no member is two steps ahead of another.
 //  - After drained was reported for a generation nothing of it is contributed or applied.
-//  - What is decided alike everywhere (evaluation, verdicts, non-finite values, digests) is decided from
-//  reduced bits
+//  - What is decided alike everywhere (evaluation, verdicts, non-finite values, digests) is decided from reduced bits
 //    and the state alone, never from a clock or a count of this process.
-// An exception of the trainer ends the engine; it becomes a Failure at the edge, in run(). A step allocates
-// nothing, takes no lock and formats nothing here.
+// An exception of the trainer ends the engine; it becomes a Failure at the edge, in run(). A step allocates nothing,
+// takes no lock and formats nothing here.
 #pragma once
 
 #include "actors/trainer/job_trainer_config.hpp"

@@ -1,10 +1,9 @@
-// One version of everything that is committed together: the trainer's registered state and the runtime's own
-// pieces (troupe/ledger, troupe/rows, troupe/evaluation), how a version goes into a slot bank and back, and
-// which version the live memory is. Owned by the engine, trainer's thread.
+// One version of everything that is committed together: the trainer's registered state and the runtime's own pieces
+// (troupe/ledger, troupe/rows, troupe/evaluation), how a version goes into a slot bank and back, and which version
+// the live memory is. Owned by the engine, trainer's thread.
 //
 // Invariants
-//  - `key` names what the live memory holds, or `valid` is false (an update was begun and did not end, or a
-//  load
+//  - `key` names what the live memory holds, or `valid` is false (an update was begun and did not end, or a load
 //    broke off): then nothing is published from it.
 //  - A version is in the bank at most once per key; publish() of a published key does nothing.
 #pragma once

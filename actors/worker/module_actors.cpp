@@ -28,11 +28,11 @@ struct HostState {
   std::unique_ptr<ActorContext> context;
 };
 
-using Self = caf::stateful_actor<HostState>*;
+using HostSelf = caf::stateful_actor<HostState>*;
 
 class HostContext final : public ActorContext {
 public:
-  HostContext(Self self, std::string name, Directory* names, ProcessPort* port)
+  HostContext(HostSelf self, std::string name, Directory* names, ProcessPort* port)
       : self_(self), name_(std::move(name)), names_(names), port_(port) {}
 
   std::uint64_t incarnation() const override { return names_->life(name_); }
@@ -53,13 +53,13 @@ private:
       throw std::length_error("a module message has at most 16 MiB");
   }
 
-  Self self_;
+  HostSelf self_;
   std::string name_;
   Directory* names_;
   ProcessPort* port_;
 };
 
-caf::behavior host(Self self, const ActorSpec& spec, Directory* names, ProcessPort* port) {
+caf::behavior host(HostSelf self, const ActorSpec& spec, Directory* names, ProcessPort* port) {
   install_handlers(self, [](const Error& e) { log(LogLevel::warn, "module.error", "{}", e.context); });
   self->state.context = std::make_unique<HostContext>(self, spec.name, names, port);
   self->set_exit_handler([self](const caf::exit_msg& exit) {

@@ -3,6 +3,7 @@
 #include "actors/codec.hpp"
 #include "actors/node/fd_channel.hpp"
 #include "actors/schemas.hpp"
+#include "base/assert.hpp"
 #include "base/log.hpp"
 #include "checkpoint/slot_bank.hpp"
 #include "comm/host_communicator.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -41,7 +43,8 @@ std::vector<SampleCount> counts_in(const SlotBank& bank) {
 } // namespace
 
 ProcessPort::ProcessPort(const Settings& settings, Sink& sink)
-    : settings_(settings), sink_(sink), machine_(settings.me) {
+    : settings_(settings), sink_(sink), bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), machine_(settings.me) {
+  TROUPE_ASSERT(bell_, "no descriptor for a bell");
   report_.fact.slot = settings_.me.slot;
   report_.fact.incarnation = settings_.me.incarnation;
   report_.fact.pid = ::getpid();
@@ -75,6 +78,7 @@ void ProcessPort::deliver(WorkerOrder order) {
 void ProcessPort::tell(const WorkerMachine::Event& event) {
   std::shared_ptr<Communicator> aborted;
   std::string cause;
+  bool ring = false;
   {
     std::lock_guard lock(mutex_);
     for (auto& action : machine_.on(event, monotonic_now())) {
@@ -84,8 +88,10 @@ void ProcessPort::tell(const WorkerMachine::Event& event) {
         aborted = current_.lock();
         abort_up_to_ = std::max(abort_up_to_, abort->generation);
         cause = abort->reason;
+        ring = true;
       } else if (auto* left = std::get_if<Leave>(&action)) {
         leave_ = std::move(*left);
+        ring = true;
       } else if (auto* said = std::get_if<Report>(&action)) {
         report_.fact = said->fact;
         send_report();
@@ -93,6 +99,10 @@ void ProcessPort::tell(const WorkerMachine::Event& event) {
     }
   }
   changed_.notify_all();
+  if (ring) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto n = ::write(bell_.get(), &one, sizeof one);
+  }
   if (aborted)
     aborted->abort(cause);
 }
@@ -215,11 +225,22 @@ SourceBank ProcessPort::source_of(const Plan& plan, SlotId owner, std::shared_pt
   return out;
 }
 
+// Takes the ring back, so that the next wait is a wait again.
+bool ProcessPort::called_off(Generation generation) {
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const auto n = ::read(bell_.get(), &rings, sizeof rings);
+  const std::lock_guard lock(mutex_);
+  return leave_ || abort_up_to_ >= generation;
+}
+
 result<std::unique_ptr<Assignment>> ProcessPort::open(const Join& join, Term term) {
   const auto& plan = join.plan;
   const auto ordered = monotonic_now();
   for (;;) {
-    TROUPE_ASSIGN(auto packet, receive_fds(settings_.channel, settings_.connect));
+    auto received = receive_fds(settings_.channel, settings_.connect, bell_.get());
+    if (!received && received.error().code == Errc::aborted && !called_off(plan.generation))
+      continue; // it rang for an older generation
+    TROUPE_ASSIGN(auto packet, std::move(received));
     if (packet.kind != FdPacketKind::generation || packet.generation < plan.generation)
       continue; // of a generation that was given up before this worker read its packet
     if (packet.generation > plan.generation)

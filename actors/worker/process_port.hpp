@@ -1,12 +1,10 @@
-// The engine's port in a worker process: orders come in from the worker actor's thread, what the engine says
-// goes out through a Sink, descriptors come over the node's channel. Two threads meet here: the trainer's
-// (all WorkerPort calls) and the actor's (deliver, answer, leave, take_progress).
+// The engine's port in a worker process: orders come in from the worker actor's thread, what the engine says goes out
+// through a Sink, descriptors come over the node's channel. Two threads meet here: the trainer's (all WorkerPort
+// calls) and the actor's (deliver, answer, leave, take_progress).
 //
 // Invariants
-//  - What to obey, promise and say is the WorkerMachine's decision; here its actions are carried out, under
-//  the lock.
-//  - A generation that is called off is aborted at once, from the actor's thread, also while it is being
-//  opened.
+//  - What to obey, promise and say is the WorkerMachine's decision; here its actions are carried out, under the lock.
+//  - A generation that is called off is aborted at once, from the actor's thread, also while it is being opened.
 //  - A fault happens only after the master said that it is journaled.
 #pragma once
 
@@ -14,6 +12,7 @@
 #include "actors/protocol_types.hpp"
 #include "actors/worker/port.hpp"
 #include "actors/worker/row_ring.hpp"
+#include "base/unique_fd.hpp"
 #include "comm/life_lock.hpp"
 
 #include <atomic>
@@ -81,8 +80,10 @@ private:
   void tell(const WorkerMachine::Event& event);
   SourceBank source_of(const Plan& plan, SlotId owner, std::shared_ptr<SlotBank> bank) const;
   result<std::unique_ptr<Assignment>> open(const Join& join, Term term);
+  bool called_off(Generation generation);
   const FaultOrder* match(FaultPoint point, Step step) const;
   bool strike(const FaultOrder& fault, Step step, Effect& effect);
+  void announce(const FaultOrder& fault, Step step);
   void send_report();
 
   const Settings settings_;
@@ -90,6 +91,8 @@ private:
   LifeLine life_;
   std::shared_ptr<SlotBank> bank_; ///< trainer's thread
   StateLayout layout_;             ///< trainer's thread
+
+  UniqueFd bell_; ///< an eventfd, rung by Abort and Leave: ends the wait for descriptors
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -110,6 +113,7 @@ private:
   std::uint64_t seen_faults_ = 0;
   std::atomic<std::uint64_t> fault_version_{0};
   std::set<std::uint32_t> struck_; ///< trainer's thread
+  std::map<std::uint32_t, Time> announced_; ///< trainer's thread; newest word on each fault of another target
   Rank rank_;                      ///< trainer's thread
   std::atomic<std::uint32_t> row_rank_{~0U};
   std::atomic<std::uint64_t> save_request_{0};

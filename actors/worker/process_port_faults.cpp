@@ -46,7 +46,7 @@ void ProcessPort::answer(const FireFault& verdict) {
 
 const FaultOrder* ProcessPort::match(FaultPoint point, Step step) const {
   for (const auto& fault : faults_) {
-    if (fault.rank != rank_.value || !strikes_at(fault.phase, point))
+    if (fault.target != FaultTarget::worker || fault.rank != rank_.value || !strikes_at(fault.phase, point))
       continue;
     if (fault.kind == FaultKind::slow
           ? step >= fault.step && step <= fault.until
@@ -66,6 +66,10 @@ Effect ProcessPort::at(FaultPoint point, Step step) {
   }
   if (faults_.empty())
     return effect;
+  for (const auto& fault : faults_)
+    if (fault.target != FaultTarget::worker && fault.rank == rank_.value && step >= fault.step &&
+        strikes_at(fault.phase, point))
+      announce(fault, step);
   while (const auto* fault = match(point, step)) {
     bank_->pulse().phase.store(static_cast<std::uint32_t>(activity_at(point)), std::memory_order_relaxed);
     if (fault->kind != FaultKind::slow) {
@@ -77,6 +81,22 @@ Effect ProcessPort::at(FaultPoint point, Step step) {
     }
   }
   return effect;
+}
+
+// Tells the master, at this step and every later one until it says that it knows: it may just be away.
+void ProcessPort::announce(const FaultOrder& fault, Step step) {
+  constexpr auto again = std::chrono::milliseconds(100);
+  const auto now = monotonic_now();
+  auto [last, first] = announced_.try_emplace(fault.id, now);
+  if (!first && now - last->second < again)
+    return;
+  last->second = now;
+  {
+    std::lock_guard lock(mutex_);
+    if (fired_.contains(fault.id))
+      return;
+  }
+  sink_.fault_reached({fault.id, settings_.me, step});
 }
 
 // Asks the master to journal the fault, then lets it happen. Without an answer it does not happen.

@@ -9,9 +9,9 @@ namespace troupe {
 
 namespace {
 
-using Self = caf::stateful_actor<WorkerState>*;
+using WorkerSelf = caf::stateful_actor<WorkerState>*;
 
-void pass_on(Self self, Outgoing& out) {
+void pass_on(WorkerSelf self, Outgoing& out) {
   auto& state = self->state;
   for (auto& hello : out.hello)
     self->send(state.node, Message<schema::WorkerHello>::from(hello));
@@ -23,13 +23,13 @@ void pass_on(Self self, Outgoing& out) {
     self->send(state.node, Message<schema::FaultReached>::from(reached));
 }
 
-void send_progress(Self self) {
+void send_progress(WorkerSelf self) {
   auto progress = self->state.port->take_progress();
   self->send(self->state.node, Message<schema::ProgressReport>::from(progress));
 }
 
 // Half a heartbeat between progress messages; every second one carries the whole report as well.
-void beat(Self self) {
+void beat(WorkerSelf self) {
   auto& state = self->state;
   self->delayed_send(self, state.heartbeat / 2, BeatAtom::value);
   if (!state.node)
@@ -41,7 +41,7 @@ void beat(Self self) {
 
 } // namespace
 
-caf::behavior worker_actor(Self self, ProcessPort* port, WorkerKey me, Duration heartbeat) {
+caf::behavior worker_actor(WorkerSelf self, ProcessPort* port, WorkerKey me, Duration heartbeat) {
   auto& state = self->state;
   state.port = port;
   state.me = me;

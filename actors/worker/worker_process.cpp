@@ -1,6 +1,7 @@
 #include "actors/worker/worker_process.hpp"
 
 #include "actors/atoms.hpp"
+#include "actors/connect.hpp"
 #include "actors/system_config.hpp"
 #include "actors/trainer/module.hpp"
 #include "actors/trainer/module_registry.hpp"
@@ -10,6 +11,7 @@
 #include "actors/worker/process_port.hpp"
 #include "actors/worker/worker_actor.hpp"
 #include "base/log.hpp"
+#include "comm/life_lock.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -95,7 +97,9 @@ bool run_worker(const WorkerInputs& inputs) {
   bool done = false;
   Directory module_names;
   caf::actor module_actors;
+  install_crash_handler();
   std::thread trainer([&] {
+    const CrashStack crash_stack; // so that a stack overflow of the trainer is seen, too
     done = run_trainer(inputs.config, port, [&](const std::vector<ActorSpec>& specs) -> result<void> {
       TROUPE_TRY(check_places(specs));
       if (!specs.empty())
@@ -107,7 +111,7 @@ bool run_worker(const WorkerInputs& inputs) {
     caf::anon_send_exit(worker, caf::exit_reason::user_shutdown);
   });
   // Connecting goes on while the trainer builds.
-  if (auto node = system.middleman().remote_actor<caf::actor>("127.0.0.1", inputs.node_port))
+  if (auto node = connect(system, "127.0.0.1", inputs.node_port, inputs.config.limits.form))
     caf::anon_send(worker, *node);
   else
     port.leave("cannot reach the node");

@@ -48,6 +48,11 @@ def wait_until(condition, what, seconds=20.0, every=0.005):
         _never.wait(every)
 
 
+def pause(seconds):
+    """Lets time pass, so that a fault lands at another moment each time; never to wait for something."""
+    _never.wait(seconds)
+
+
 def seed():
     """The seed of this run; printed, so that a failure can be had again with TROUPE_SEED."""
     value = int(os.environ.get("TROUPE_SEED", random.SystemRandom().randrange(1 << 32)))

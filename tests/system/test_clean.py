@@ -52,9 +52,14 @@ class Clean(harness.SystemTest):
         self.ended(job, -signal.SIGKILL)
 
     def test_kill_of_the_master(self):
+        """The command starts another master; the job goes on, and still ends cleanly."""
         job = self.started()
-        os.kill(job.living("master")[0].pid, signal.SIGKILL)
-        self.ended(job, 1)
+        first = job.living("master")[0].pid
+        os.kill(first, signal.SIGKILL)
+        harness.wait_until(lambda: [one for one in job.living("master") if one.pid != first], "another master", 10)
+        job.wait_for_step(job.wait_for_step(1)["step"] + 10)
+        os.kill(job.process.pid, signal.SIGINT)
+        self.ended(job, 130)
 
     def test_kill_of_the_node(self):
         """The command starts another node; the job goes on with new workers, and still ends cleanly."""

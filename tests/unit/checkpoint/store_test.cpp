@@ -63,6 +63,34 @@ BOOST_AUTO_TEST_CASE(saving_the_same_version_again_writes_nothing_and_a_damaged_
   BOOST_TEST(folder.names().size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(a_version_saved_before_it_became_the_best_is_marked_and_stays_the_best) {
+  const Folder folder;
+  const auto store = CheckpointStore::open(folder.path()).value();
+  const auto bank = fresh_bank();
+  const auto periodic = save(store, bank, key(1)).value();
+  BOOST_TEST(!periodic.entry.best);
+  const auto data = folder / "step-000000000001-gen-1.h5";
+  const auto written = std::filesystem::last_write_time(data);
+  auto meta = meta_of(key(1));
+  meta.best = true;
+  meta.reason = "best";
+  const auto marked = store.save(meta, bank).value();
+  BOOST_TEST(marked.existed);
+  BOOST_TEST(marked.entry.best);
+  BOOST_TEST(marked.bytes == periodic.bytes);
+  const auto reader = CheckpointReader::open(periodic.entry.path).value();
+  BOOST_TEST(reader.meta().best);
+  BOOST_TEST(reader.meta().reason == meta_of(key(1)).reason); // nothing else about it changed
+  BOOST_TEST(reader.verify().has_value());
+  BOOST_TEST(reader.verify_twin().has_value());
+  BOOST_TEST((std::filesystem::last_write_time(data) == written));
+  BOOST_TEST(folder.names().size() == 3u);
+  BOOST_TEST(save(store, bank, key(1)).value().entry.best); // a later periodic save does not take it back
+  const auto listed = list(store.folder());
+  BOOST_REQUIRE_EQUAL(listed.size(), 1u);
+  BOOST_TEST((listed[0] == marked.entry));
+}
+
 BOOST_AUTO_TEST_CASE(every_flipped_byte_of_data_and_manifest_is_noticed_and_the_older_checkpoint_is_used) {
   const Folder folder;
   const auto store = CheckpointStore::open(folder.path()).value();

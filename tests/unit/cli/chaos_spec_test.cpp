@@ -48,13 +48,17 @@ BOOST_AUTO_TEST_CASE(a_sentence_becomes_its_fields) {
   BOOST_TEST(slow.until.value == 9u);
   BOOST_TEST((parse_fault("stop worker 1 at step 3 for 250ms")->lasts == 250ms));
   BOOST_TEST((parse_fault("kill worker every 2s")->every == 2s));
+  const auto master = *parse_fault("kill master at step 60");
+  BOOST_TEST((master.target == FaultTarget::master));
+  BOOST_TEST(master.step.value == 60u);
+  BOOST_TEST(format_fault(master) == "kill master at step 60");
 }
 
 BOOST_AUTO_TEST_CASE(what_the_design_has_and_this_version_lacks_is_told_apart_from_nonsense) {
-  BOOST_TEST(refused("kill master at step 60") ==
-             "--chaos: 'kill master' is not in this version\n"
-             "     | kill master at step 60\n"
-             "     | ^^^^^^^^^^^ there are kill worker, stop worker, slow worker, nan worker");
+  BOOST_TEST(refused("kill agent 0 at step 60") ==
+             "--chaos: 'kill agent' is not in this version\n"
+             "     | kill agent 0 at step 60\n"
+             "     | ^^^^^^^^^^ there are kill worker, kill master, stop worker, slow worker, nan worker");
   for (const char* sentence :
        {"kill node 1 at step 80", "kill agent 0 at step 70", "partition node 1 at step 30 for 5s",
         "flip worker 1 at step 44", "disk full at step 20 for 5s", "corrupt newest checkpoint at step 70"})

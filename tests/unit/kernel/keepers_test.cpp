@@ -158,6 +158,85 @@ BOOST_AUTO_TEST_CASE(a_restarted_master_says_the_open_order_again) {
   BOOST_TEST(repeated.term == Term{2});
 }
 
+BOOST_AUTO_TEST_CASE(the_end_is_said_again_to_a_peer_and_by_a_new_life) {
+  Keeper stopped(settings_for(2));
+  stopped.on(StopRequest{false, "interrupted"});
+  BOOST_TEST(one<StopAll>(stopped.on(PeerRestarted{"membership"})).reason == "interrupted");
+  BOOST_TEST(!one<StopAll>(stopped.on(Started{Term{1}})).finished);
+  BOOST_TEST(none<StopAll>(stopped.on(StopAll{false, "interrupted"}))); // its own word, heard
+
+  Keeper done(settings_for(2));
+  done.formed(1, 0);
+  const auto order = one<SaveOrder>(done.on(JobFinished{5, Step{100}, Generation{1}, key(1)}));
+  BOOST_TEST(none<StopAll>(done.on(PeerRestarted{"membership"}))); // not yet
+  done.saved(order.request, 100, 1);
+  BOOST_TEST(one<StopAll>(done.on(PeerRestarted{"membership"})).finished);
+
+  Keeper failed(settings_for(2));
+  failed.formed(1, 0);
+  failed.on(JobFinished{5, Step{100}, Generation{1}, key(1)});
+  for (int i = 0; i < 3; ++i)
+    failed.on(Persisted{failed.kernel.state().order.request, false, {}, 0, {}, false, {}, "no space"});
+  BOOST_TEST(one<FailJob>(failed.on(PeerRestarted{"membership"})).cause.find("no space") != std::string::npos);
+  BOOST_TEST(none<StopAll>(failed.on(Started{Term{1}})));
+}
+
+// A master that died over the end of its job ends it; who starts the job again wants it to go on.
+BOOST_AUTO_TEST_CASE(an_end_of_an_earlier_term_counts_only_if_the_nodes_are_the_same) {
+  for (const bool kept : {true, false}) {
+    Keeper ended(settings_for(2));
+    ended.formed(1, 0);
+    ended.on(StopRequest{false, "interrupted"});
+    BOOST_TEST(none<StopAll>(ended.on(Started{Term{2}})));
+    BOOST_TEST(all_of<StopAll>(ended.on(RunFound{Term{2}, kept})).size() == (kept ? 1U : 0U));
+    BOOST_TEST(ended.kernel.state().ended == kept);
+
+    Keeper stopping(settings_for(2));
+    stopping.formed(1, 0);
+    const auto order = one<SaveOrder>(stopping.on(StopRequest{true, "troupe stop"}));
+    stopping.on(Started{Term{2}});
+    stopping.on(RunFound{Term{2}, kept});
+    BOOST_TEST(all_of<StopAll>(stopping.saved(order.request, 7, 1)).size() == (kept ? 1U : 0U));
+
+    Keeper finished(settings_for(2));
+    finished.formed(1, 0);
+    finished.on(JobFinished{5, Step{100}, Generation{1}, key(1)});
+    finished.on(Started{Term{2}});
+    BOOST_TEST(none<StopAll>(finished.saved(1, 100, 1))); // until it is known who is there
+    BOOST_TEST(all_of<StopAll>(finished.on(RunFound{Term{2}, kept})).size() == (kept ? 1U : 0U));
+    BOOST_TEST(finished.kernel.state().finished == kept);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_asker_of_a_save_gets_its_own_answer_once) {
+  Keeper k(settings_for(2));
+  k.formed(1, 0);
+  const auto answers = [](const std::vector<CheckpointsKernel::Action>& actions) {
+    std::vector<std::uint64_t> numbers;
+    for (const SaveDone& done : all_of<SaveDone>(actions))
+      if (done.request > 0)
+        numbers.push_back(done.ok ? done.request : done.request + 100);
+    return numbers;
+  };
+  using Numbers = std::vector<std::uint64_t>;
+  const auto first = one<SaveOrder>(k.on(SaveRequest{"asked for", 1}));
+  k.on(SaveRequest{"asked for", 2}); // the version of the first may be older than this wish
+  k.on(SaveRequest{"asked for", 3});
+  auto actions = k.saved(first.request, 7, 1);
+  BOOST_TEST((answers(actions) == Numbers{1}));
+  const auto second = one<SaveOrder>(actions);
+  BOOST_TEST((answers(k.saved(0, 8, 1)) == Numbers{})); // the engine's own wish answers nobody
+  BOOST_TEST((answers(k.saved(second.request, 9, 1)) == Numbers{2, 3}));
+  const auto third = one<SaveOrder>(k.on(SaveRequest{"asked for", 4}));
+  actions = k.on(Persisted{third.request, false, {}, 0, {}, false, {}, "no space"});
+  BOOST_TEST((answers(actions) == Numbers{104}));
+  k.on(SaveRequest{"asked for", 5});
+  k.on(SaveRequest{"asked for", 6});
+  BOOST_TEST((answers(k.on(FailJob{"it failed", {}, {}, {}})) == Numbers{105, 106}));
+  BOOST_TEST((answers(k.on(SaveRequest{"asked for", 7})) == Numbers{107}));
+  BOOST_TEST(k.on(SaveRequest{"asked for", 0}).empty());
+}
+
 // --- Shards ---------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(rows_are_final_when_their_version_is_durable_and_void_when_it_is_rolled_back) {
@@ -213,7 +292,8 @@ BOOST_AUTO_TEST_CASE(a_fault_fires_once_also_over_a_restart_and_the_one_it_fired
   FaultsKernel k(with_faults({kill_at(50)}));
   BOOST_TEST(one<ArmedFaults>(k.on(Started{Term{1}}, at_ms(0))).faults.size() == 1U);
   BOOST_TEST(never_fired(k.state()).size() == 1U);
-  const auto actions = k.on(FaultReached{0, key(1), Step{50}}, at_ms(1));
+  const std::uint32_t id = k.state().faults[0].spec.id;
+  const auto actions = k.on(FaultReached{id, key(1), Step{50}}, at_ms(1));
   BOOST_TEST(one<FireFault>(actions).fire);
   BOOST_TEST(one<ArmedFaults>(actions).faults.empty());
   BOOST_TEST(is_external<FireFault>);
@@ -222,9 +302,48 @@ BOOST_AUTO_TEST_CASE(a_fault_fires_once_also_over_a_restart_and_the_one_it_fired
   FaultsKernel again(with_faults({kill_at(50)}));
   again.restore(k.state());
   BOOST_TEST(one<ArmedFaults>(again.on(Started{Term{2}}, at_ms(2))).faults.empty());
-  BOOST_TEST(one<FireFault>(again.on(FaultReached{0, key(1), Step{50}}, at_ms(3))).fire); // the answer was lost
-  BOOST_TEST(!one<FireFault>(again.on(FaultReached{0, key(1, 2), Step{50}}, at_ms(4))).fire);
+  BOOST_TEST(one<FireFault>(again.on(FaultReached{id, key(1), Step{50}}, at_ms(3))).fire); // the answer was lost
+  BOOST_TEST(!one<FireFault>(again.on(FaultReached{id, key(1, 2), Step{50}}, at_ms(4))).fire);
   BOOST_TEST(never_fired(again.state()).empty());
+}
+
+FaultSpec said(std::string text, std::uint32_t position) {
+  FaultSpec f = kill_at(50);
+  f.id = position;
+  f.text = std::move(text);
+  return f;
+}
+
+BOOST_AUTO_TEST_CASE(a_new_term_brings_its_own_faults_and_those_of_both_lists_are_not_armed_again) {
+  FaultsKernel old(with_faults({said("a", 0), said("b", 1), said("c", 2)}));
+  old.on(Started{Term{1}}, at_ms(0));
+  const auto id = [&](std::size_t i) { return old.state().faults[i].spec.id; };
+  old.on(FaultReached{id(1), key(1), Step{50}}, at_ms(1)); // "b" fired
+  const KernelSettings other = with_faults({said("d", 0), said("b", 1)});
+  FaultsKernel from_snapshot(other);
+  from_snapshot.restore(old.state());
+  FaultsKernel from_records(other); // the records of the old term are made again with the new list
+  from_records.on(Started{Term{1}}, at_ms(0));
+  from_records.on(FaultReached{id(1), key(1), Step{50}}, at_ms(1));
+  from_records.on(FaultReached{id(0), key(1), Step{50}}, at_ms(2)); // "a" is not "d", though both came first
+  for (FaultsKernel* k : {&from_snapshot, &from_records}) {
+    const auto armed = one<ArmedFaults>(k->on(Started{Term{2}}, at_ms(3))).faults;
+    BOOST_REQUIRE(armed.size() == 1U);
+    BOOST_TEST(armed[0].id == k->state().faults[0].spec.id);
+    BOOST_TEST(k->state().faults[0].spec.text == "d");
+    const std::vector<std::string> unfired = never_fired(k->state());
+    BOOST_REQUIRE(unfired.size() == 1U);
+    BOOST_TEST(unfired[0] == "d");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_sentence_twice_is_two_faults) {
+  FaultsKernel k(with_faults({said("a", 0), said("a", 1)}));
+  k.on(Started{Term{1}}, at_ms(0));
+  k.on(FaultReached{k.state().faults[1].spec.id, key(1), Step{50}}, at_ms(1));
+  k.on(Started{Term{2}}, at_ms(2));
+  BOOST_TEST(k.state().faults[0].fired == 0U);
+  BOOST_TEST(k.state().faults[1].fired == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_fault_stays_in_force_after_it_fired) {
@@ -234,7 +353,7 @@ BOOST_AUTO_TEST_CASE(a_slow_fault_stays_in_force_after_it_fired) {
   slow.percent = 300;
   FaultsKernel k(with_faults({slow}));
   k.on(Started{Term{1}}, at_ms(0));
-  const auto armed = one<ArmedFaults>(k.on(FaultReached{0, key(1), Step{10}}, at_ms(1)));
+  const auto armed = one<ArmedFaults>(k.on(FaultReached{k.state().faults[0].spec.id, key(1), Step{10}}, at_ms(1)));
   BOOST_REQUIRE(armed.faults.size() == 1U);
   BOOST_TEST(armed.faults[0].fired);
 }

@@ -276,6 +276,65 @@ BOOST_AUTO_TEST_CASE(after_a_stop_the_end_of_the_last_worker_is_told_once) {
   BOOST_TEST(none<AllStopped>(c.report()));
 }
 
+BOOST_AUTO_TEST_CASE(the_end_is_said_again_to_a_peer_and_by_a_new_life) {
+  Cluster c(settings_for(2));
+  c.run_all(2);
+  BOOST_TEST(none<FailJob>(c.on(PeerRestarted{"recovery"})));
+  c.report(died(0, 1, FailureClass::startup, "no such file"));
+  BOOST_TEST(one<FailJob>(c.on(PeerRestarted{"recovery"})).first.what == "no such file");
+  BOOST_TEST(none<AllStopped>(c.on(Started{Term{1}})));
+  BOOST_TEST(one<AllStopped>(c.report(fact(1, 1, WorkerPhase::exited))).reason.find("no such file") !=
+             std::string::npos);
+  for (const MembershipKernel::Event& event :
+       {MembershipKernel::Event{Started{Term{1}}}, MembershipKernel::Event{PeerRestarted{"gate"}}}) {
+    const auto actions = c.on(event);
+    one<AllStopped>(actions);
+    one<FailJob>(actions);
+  }
+  BOOST_TEST(none<FailJob>(c.on(one<FailJob>(c.on(Started{Term{1}}))))); // its own word, heard
+}
+
+// A master that died over the end of its job ends it; who starts the job again wants it to go on.
+BOOST_AUTO_TEST_CASE(an_end_of_an_earlier_term_counts_only_if_the_nodes_are_the_same) {
+  for (const bool same : {true, false})
+    for (const bool failed : {true, false}) {
+      Cluster c(settings_for(2));
+      c.run_all(2);
+      if (failed)
+        c.on(FailJob{"too few workers", {}, {}, {}});
+      else
+        c.on(StopAll{false, "troupe stop"});
+      auto actions = c.on(Started{Term{2}});
+      BOOST_TEST(none<AllStopped>(actions));
+      BOOST_TEST(none<RunFound>(actions)); // nobody spoke yet
+      NodeReport first{NodeId{0}, Incarnation{same ? 1U : 2U}, Term{2}, 1, "host", 2, c.facts};
+      if (!same)
+        for (std::uint32_t slot = 0; slot < 4; ++slot)
+          first.slots[slot] = fact(slot, 0, WorkerPhase::empty);
+      actions = c.on(first);
+      BOOST_TEST(one<RunFound>(actions).kept == same);
+      BOOST_TEST(all_of<FailJob>(actions).size() == (same && failed ? 1U : 0U));
+      BOOST_TEST(all_of<StopAll>(actions).size() == (same && !failed ? 1U : 0U));
+      BOOST_TEST(c.order(actions, 0).run == !same);
+      BOOST_TEST(none<WorkerFailed>(actions));
+      BOOST_TEST(one<RunFound>(c.on(PeerRestarted{"checkpoints"})).kept == same);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_that_is_asked_for_in_a_new_term_counts_whoever_is_there) {
+  Cluster c(settings_for(2));
+  c.run_all(2);
+  c.on(StopAll{false, "troupe stop"});
+  c.on(Started{Term{2}});
+  c.on(StopAll{false, "interrupted"});
+  NodeReport first{NodeId{0}, Incarnation{2}, Term{2}, 1, "host", 2, {}};
+  for (std::uint32_t slot = 0; slot < 4; ++slot)
+    first.slots.push_back(fact(slot, 0, WorkerPhase::empty));
+  const auto actions = c.on(first);
+  BOOST_TEST(!one<RunFound>(actions).kept);
+  one<AllStopped>(actions);
+}
+
 // Trap 12.
 BOOST_AUTO_TEST_CASE(a_peer_that_restarted_is_told_everything_again) {
   Cluster c(settings_for(2));

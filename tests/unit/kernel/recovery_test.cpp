@@ -188,7 +188,11 @@ BOOST_AUTO_TEST_CASE(workers_that_built_different_models_never_meet) {
   r.rows({row(0, WorkerPhase::ready), row(1, WorkerPhase::ready), other});
   const auto actions = r.on(r.drained(0));
   BOOST_TEST(none<Plan>(actions));
-  BOOST_TEST(one<FailJob>(actions).cause.find("another model") != std::string::npos);
+  const FailJob said = one<FailJob>(actions);
+  BOOST_TEST(said.cause.find("another model") != std::string::npos);
+  BOOST_TEST((one<FailJob>(r.on(PeerRestarted{"membership"})) == said));
+  BOOST_TEST((one<FailJob>(r.on(Started{Term{1}})) == said));
+  BOOST_TEST(none<FailJob>(r.on(said))); // its own word, heard
 }
 
 BOOST_AUTO_TEST_CASE(a_restored_kernel_with_its_strategy_decides_the_same) {

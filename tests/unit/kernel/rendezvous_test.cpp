@@ -229,6 +229,40 @@ BOOST_AUTO_TEST_CASE(a_peer_that_restarted_hears_where_things_are) {
   BOOST_TEST(one<Drained>(m.on(PeerRestarted{"recovery"})).generation == Generation{1});
 }
 
+BOOST_AUTO_TEST_CASE(a_finished_job_stays_so_in_a_new_term_only_if_the_nodes_are_the_same) {
+  for (const bool kept : {true, false}) {
+    Meeting m;
+    m.run();
+    m.all(WorkerPhase::finished, 1);
+    BOOST_REQUIRE(m.kernel.state().phase == RendezvousKernel::Phase::finished);
+    BOOST_TEST(none<JobFinished>(m.on(Started{Term{2}})));
+    const auto actions = m.on(RunFound{Term{2}, kept});
+    BOOST_TEST(all_of<JobFinished>(actions).size() == (kept ? 1U : 0U));
+    BOOST_TEST((m.kernel.state().phase == RendezvousKernel::Phase::draining) == !kept);
+    BOOST_TEST(m.on(RunFound{Term{2}, kept}).empty());
+    BOOST_TEST(all_of<JobFinished>(m.on(PeerRestarted{"checkpoints"})).size() == (kept ? 1U : 0U));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_is_said_again_to_a_peer_and_by_a_new_life_of_the_same_term) {
+  Meeting m;
+  std::uint64_t generation = 0;
+  std::vector<FailJob> said;
+  while (said.empty() && generation < 100) {
+    m.all(generation == 0 ? WorkerPhase::ready : WorkerPhase::drained, generation);
+    m.on(m.plan(generation + 1, generation, {key(0), key(1), key(2)}));
+    ++generation;
+    m.all(WorkerPhase::connecting, generation);
+    m.now += 60'000;
+    said = all_of<FailJob>(m.on(Tick{}));
+  }
+  BOOST_REQUIRE(said.size() == 1U);
+  BOOST_TEST((one<FailJob>(m.on(PeerRestarted{"membership"})) == said[0]));
+  BOOST_TEST((one<FailJob>(m.on(Started{Term{1}})) == said[0]));
+  BOOST_TEST(none<FailJob>(m.on(said[0])));
+  BOOST_TEST(none<FailJob>(m.on(Started{Term{2}})));
+}
+
 BOOST_AUTO_TEST_CASE(after_a_stop_nothing_is_formed_any_more) {
   Meeting m;
   m.run();

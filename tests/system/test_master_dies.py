@@ -1,0 +1,58 @@
+"""The master may die: whenever it is killed, its command starts it again, it continues from its journal, workers go on
+meanwhile with their process ids, and the result is that of an undisturbed run."""
+
+import os
+import random
+import signal
+
+import harness
+
+LONG = 400  # epochs: seconds
+
+
+class MasterDies(harness.SystemTest):
+    def test_a_kill_between_two_steps_is_not_seen_in_the_result(self):
+        report = self.run_whole("once", self.reference(), chaos=["kill master at step 60"])
+        self.assertEqual(report["failures"], [])
+        self.assertTrue(all(fault["fired"] for fault in report["faults"]), report["faults"])
+
+    def test_kills_of_master_and_workers_at_once(self):
+        for phase in ("gradient", "reduce", "update", "snapshot"):
+            with self.subTest(phase=phase):
+                self.run_whole(phase, self.reference(), chaos=[
+                    f"kill worker 1 at step 100 in {phase}", "kill master at step 100",
+                    f"kill worker 2 at step 250 in {phase}", "kill master at step 251"])
+
+    def test_a_kill_while_a_generation_is_formed(self):
+        """Each lands a little later after a worker's death: in drain, plan, journal, connect, restore, first steps."""
+        draw = random.Random(harness.seed())
+        job = self.job("forming", epochs=LONG)
+        job.start()
+        job.wait_for_step(100)
+        for delay in (0, 0.001, 0.003, 0.006, 0.01, 0.02, 0.04, 0.08):
+            harness.wait_until(lambda: len(job.living("worker")) == 4 and len(job.living("master")) == 1, "all of it")
+            workers, master = job.living("worker"), job.living("master")[0]
+            os.kill(draw.choice(workers).pid, signal.SIGKILL)
+            harness.pause(delay)
+            os.kill(master.pid, signal.SIGKILL)
+            harness.wait_until(lambda: [one for one in job.living("master") if one.pid != master.pid], "another master")
+        self.assert_finished(job, job.finish(), self.reference(LONG), epochs=LONG)
+
+    def test_training_goes_on_meanwhile(self):
+        job = self.job("meanwhile", epochs=LONG)
+        job.start()
+        job.wait_for_step(100)
+        workers = sorted(one.pid for one in job.living("worker"))
+        for _ in range(5):
+            master = job.living("master")[0].pid
+            os.kill(master, signal.SIGKILL)
+            harness.wait_until(lambda: [one for one in job.living("master") if one.pid != master], "another master")
+            job.wait_for_step(job.wait_for_step(1)["step"] + 50)
+        self.assertEqual(sorted(one.pid for one in job.living("worker")), workers)
+        report = self.assert_finished(job, job.finish(), self.reference(LONG), epochs=LONG)
+        self.assertEqual(report["failures"], [])
+        self.assertEqual(report["generations"], 1)
+
+
+if __name__ == "__main__":
+    harness.main()
