@@ -111,12 +111,12 @@ int cmd_master(const MasterOptions& options) {
   report.version = TROUPE_VERSION;
   report.config = config_values(*config);
   report.host = this_host();
-  if (!options.report.empty())
-    if (auto written = write_report(options.report, report); !written)
-      return complain(written.error().context, exit_failed);
   if (report.result == "done")
     (void)write_file_atomically(paths.finished, report.model_digest + "\n");
   display.final(report, internal["reference"]);
+  if (!options.report.empty())
+    if (auto written = write_report(options.report, report); !written)
+      return complain(written.error().context, exit_failed);
   return exit_status(report);
 }
 

@@ -17,8 +17,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <deque>
 #include <fcntl.h>
+#include <filesystem>
+#include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -67,7 +70,10 @@ private:
   result<Process> start_node(int config_fd);
   result<void> wait_ready(const Process& master, int ready);
   void pass_on_signals(const Process& master);
+  static bool within_budget(std::deque<Time>& deaths, std::size_t most);
   bool may_restart_master(int status);
+  bool restart_master(Process& master, int config_fd, UniqueFd& ready);
+  int told(int status) const;
 
   const JobConfig& config_;
   const RunOptions& options_;
@@ -77,6 +83,7 @@ private:
   int passed_on_ = 0; ///< of them
   Time asked_at_{};   ///< when the master was asked to end; epoch: it was not
   std::deque<Time> master_deaths_;
+  std::deque<Time> node_deaths_;
 };
 
 result<Process> Launcher::start_master(int config_fd, UniqueFd& ready) {
@@ -148,16 +155,38 @@ result<void> Launcher::wait_ready(const Process& master, int ready) {
   }
 }
 
+// How often a child may die before the job is given up, so that one that cannot live is not started for ever.
+bool Launcher::within_budget(std::deque<Time>& deaths, std::size_t most) {
+  constexpr auto window = std::chrono::seconds(10);
+  const auto now = monotonic_now();
+  deaths.push_back(now);
+  while (now - deaths.front() > window)
+    deaths.pop_front();
+  return deaths.size() <= most;
+}
+
 // It continues from its journal, and nodes and workers go on meanwhile. Only a kill is answered so: a master that exits
 // has said why.
 bool Launcher::may_restart_master(int status) {
-  constexpr std::size_t most = 20;
-  constexpr auto window = std::chrono::seconds(10);
-  const auto now = monotonic_now();
-  master_deaths_.push_back(now);
-  while (now - master_deaths_.front() > window)
-    master_deaths_.pop_front();
-  return signals_.load() == 0 && status > 128 && status != exit_interrupted && master_deaths_.size() <= most;
+  return signals_.load() == 0 && status > 128 && status != exit_interrupted && within_budget(master_deaths_, 20);
+}
+
+bool Launcher::restart_master(Process& master, int config_fd, UniqueFd& ready) {
+  std::fprintf(stderr, "troupe: the master was killed; starting it again\n");
+  auto again = start_master(config_fd, ready);
+  if (again)
+    master = std::move(*again);
+  return again.has_value();
+}
+
+// The exit status of the job, after the master's end; what it could not say itself is said here.
+int Launcher::told(int status) const {
+  if (status <= 128 || status == exit_interrupted) // 130 is the master's own word
+    return status;
+  const std::string hint = "the same command with --resume goes on from the newest checkpoint";
+  if (passed_on_ > 0)
+    return complain("interrupted; " + hint, exit_interrupted);
+  return complain(fmt::format("the master was killed by signal {}; {}", status - 128, hint), exit_failed);
 }
 
 int Launcher::run(int config_fd) {
@@ -165,71 +194,61 @@ int Launcher::run(int config_fd) {
   auto master = start_master(config_fd, ready);
   if (!master)
     return complain(master.error().context, exit_failed);
-  if (!wait_ready(*master, ready.get()))
-    return end_of(*master); // it said why
+  while (!wait_ready(*master, ready.get()))
+    if (const int status = end_of(*master); !may_restart_master(status) || !restart_master(*master, config_fd, ready))
+      return told(status);
   auto node = start_node(config_fd);
   if (!node) {
     finish(*master, SIGTERM, config_.limits.stop);
     return complain(node.error().context, exit_failed);
   }
-  bool node_here = true;
+  std::optional<Process> agent = std::move(*node);
+  Time node_left{}; ///< when a node ended that may have been told to; epoch: none did
   bool node_gave_up = false;
-  int restarts = 0;
   int status = 0;
   for (;;) {
     if (ended(*master, Duration{})) {
       status = end_of(*master);
-      if (asked_at_ != Time{} || !may_restart_master(status))
+      if (asked_at_ != Time{} || !may_restart_master(status) || !restart_master(*master, config_fd, ready))
         break;
-      std::fprintf(stderr, "troupe: the master was killed by signal %d; starting it again\n", status - 128);
-      auto again = start_master(config_fd, ready);
-      if (!again)
-        break;
-      *master = std::move(*again);
       (void)wait_ready(*master, ready.get()); // its end is seen above
       continue;
     }
     pollfd fds[] = {{master->pidfd.get(), POLLIN, 0},
-                    {node_here ? node->pidfd.get() : -1, POLLIN, 0},
+                    {agent ? agent->pidfd.get() : -1, POLLIN, 0},
                     {wake_.get(), POLLIN, 0}};
-    const int limit = asked_at_ == Time{} ? -1 : 100;
+    const int limit = asked_at_ == Time{} && agent ? -1 : 50;
     if (::poll(fds, 3, limit) < 0)
       continue;
     if (asked_at_ != Time{} && monotonic_now() - asked_at_ > 2 * config_.limits.stop + std::chrono::seconds(2))
       send_signal(*master, SIGKILL); // it was asked long enough ago
     if (fds[2].revents != 0)
       pass_on_signals(*master);
-    if (node_here && fds[1].revents != 0) {
-      const int code = end_of(*node);
-      node_here = false;
-      if (ended(*master, config_.limits.stop))
-        continue;
-      if (passed_on_ == 0 && code != 0 && ++restarts <= 3) {
-        std::fprintf(stderr, "troupe: the node process ended (%d); starting it again\n", code);
-        if (auto again = start_node(config_fd)) {
-          *node = std::move(*again);
-          node_here = true;
-          continue;
-        }
-      }
-      node_gave_up = passed_on_ == 0;
+    if (agent && fds[1].revents != 0) {
+      node_left = end_of(*agent) == 0 ? monotonic_now() : Time{};
+      agent.reset();
+    }
+    // At the end of a job the node goes first, in order. A node that died, or left though the job goes on, is replaced.
+    if (agent || asked_at_ != Time{} || fds[0].revents != 0 || monotonic_now() - node_left < config_.limits.stop)
+      continue;
+    std::fprintf(stderr, "troupe: the node process ended; starting it again\n");
+    node_left = {};
+    if (within_budget(node_deaths_, 5))
+      if (auto again = start_node(config_fd))
+        agent = std::move(*again);
+    if (!agent) {
+      node_gave_up = true;
       asked_at_ = monotonic_now();
       send_signal(*master, SIGTERM);
     }
   }
-  if (node_here)
-    finish(*node, SIGTERM, config_.limits.stop + std::chrono::seconds(2));
+  if (agent)
+    finish(*agent, SIGTERM, config_.limits.stop + std::chrono::seconds(2));
   if (node_gave_up && status != exit_done)
     return complain("the node process is gone, and so are its workers; " + config_.job.dir +
                       "/logs/node.log says why. The same command with --resume goes on from the newest checkpoint",
                     exit_failed);
-  if (status > 128 && status != exit_interrupted) // 130 is the master's own word
-    return complain(
-      fmt::format("the master was killed by signal {}; the same command with --resume goes on from the "
-                  "newest checkpoint",
-                  status - 128),
-      passed_on_ > 0 ? exit_interrupted : exit_failed);
-  return status;
+  return told(status);
 }
 
 StartMode start_mode(const RunOptions& o) {
@@ -237,6 +256,18 @@ StartMode start_mode(const RunOptions& o) {
          : o.fresh         ? StartMode::fresh
          : o.resume_if_any ? StartMode::resume_if_any
                            : StartMode::normal;
+}
+
+// Why a file cannot be written there, found before the training and not after it; empty: it can.
+std::string unwritable(const std::string& path) {
+  if (path.empty())
+    return {};
+  std::error_code error;
+  const std::filesystem::path file(path);
+  if (std::filesystem::is_directory(file, error))
+    return "is a directory";
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  return ::access(folder.c_str(), W_OK | X_OK) == 0 ? "" : fmt::format("{}: {}", folder.string(), std::strerror(errno));
 }
 
 } // namespace
@@ -260,6 +291,8 @@ int cmd_run(const RunOptions& options) {
     std::fprintf(stderr, "%s\n", render(job->error_at("job.module", module.error().context)).c_str());
     return exit_usage;
   }
+  if (const auto why = unwritable(options.report); !why.empty())
+    return complain("--report " + options.report + ": " + why, exit_usage);
   if (options.nodes != 1)
     return complain("several nodes are not in this version: leave out --nodes", exit_usage);
   if (options.in_process)
@@ -269,9 +302,9 @@ int cmd_run(const RunOptions& options) {
 
   Launcher launcher(config, options, options.job_file);
   SignalThread signals([&](int, int count) { launcher.signal(count); });
-  auto prepared = prepare_job_dir(config, start_mode(options));
-  if (!prepared)
-    return complain(prepared.error().context, exit_usage);
+  const auto owned = own_job_dir(config, start_mode(options));
+  if (!owned)
+    return complain(owned.error().context, exit_usage);
   auto fd = config_memfd(config);
   if (!fd)
     return complain(fd.error().context, exit_failed);

@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 
 namespace troupe {
 
@@ -77,6 +80,29 @@ result<bool> prepare_job_dir(const JobConfig& config, StartMode mode) {
   TROUPE_TRY(make_dirs(paths, config.checkpoint.dir));
   TROUPE_TRY(write_file_atomically(paths.fingerprint, hex64(config.hash) + "\n"));
   return mode != StartMode::fresh && (begun || saved);
+}
+
+result<UniqueFd> own_job_dir(const JobConfig& config, StartMode mode) {
+  const auto dir = fs::absolute(config.job.dir);
+  std::error_code error;
+  fs::create_directories(dir.parent_path(), error);
+  const auto open_dir = [](const fs::path& path) {
+    return UniqueFd{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  };
+  const auto in_use = [&] {
+    return fail(Errc::invalid, fmt::format("the job in {} is running; 'troupe stop' ends it", config.job.dir));
+  };
+  // The directory itself may be moved aside, so whoever looks at it holds its parent.
+  const auto parent = open_dir(dir.parent_path());
+  if (!parent || ::flock(parent.get(), LOCK_EX) != 0)
+    return fail_errno(Errc::invalid, fmt::format("cannot use directory {}", dir.parent_path().string()), errno);
+  if (const auto before = open_dir(dir); before && ::flock(before.get(), LOCK_EX | LOCK_NB) != 0)
+    return in_use();
+  TROUPE_TRY(prepare_job_dir(config, mode));
+  auto own = open_dir(dir);
+  if (!own || ::flock(own.get(), LOCK_EX | LOCK_NB) != 0)
+    return in_use();
+  return own;
 }
 
 void clean_job_dir(const JobConfig& config) {

@@ -10,6 +10,7 @@
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 
+#include <condition_variable>
 #include <mutex>
 
 namespace troupe {
@@ -18,10 +19,13 @@ namespace troupe {
 struct NodeStop::Names {
   Directory roles;
   std::mutex mutex;
+  std::condition_variable asked;
   std::string reason;
 };
 
 namespace {
+
+constexpr auto connect_again = std::chrono::milliseconds(20);
 
 // The node's supervision tree: persister and agent. The persister starts again; an agent that fails takes the node
 // along, since its workers are its own. Ends when the agent ended in order.
@@ -68,6 +72,7 @@ NodeStop::~NodeStop() = default;
 void NodeStop::request(const std::string& reason) {
   const std::lock_guard lock(names_->mutex);
   names_->reason = reason;
+  names_->asked.notify_all();
   if (auto agent = names_->roles.find(role::agent))
     caf::anon_send(agent, StopAtom::value, reason);
 }
@@ -76,7 +81,17 @@ result<void> run_node(const NodeSettings& settings, std::uint16_t port, NodeStop
   SystemConfig caf_config{1};
   caf::actor_system system{caf_config};
   auto& names = stop.names_->roles;
-  TROUPE_ASSIGN(auto gate, connect(system, settings.master_host, port, settings.config.limits.request));
+  auto found = connect(system, settings.master_host, port, settings.config.limits.request);
+  // The master may just be starting again, behind another port.
+  for (const auto until = monotonic_now() + settings.config.limits.request; !found && monotonic_now() < until;) {
+    std::unique_lock lock(stop.names_->mutex);
+    if (stop.names_->asked.wait_for(lock, connect_again, [&] { return !stop.names_->reason.empty(); }))
+      return fail(Errc::aborted, stop.names_->reason);
+    lock.unlock();
+    if (const auto now = settings.master_port(); now != 0)
+      found = connect(system, settings.master_host, now, settings.config.limits.request);
+  }
+  TROUPE_ASSIGN(auto gate, std::move(found));
   result<void> end;
   {
     caf::scoped_actor self{system};

@@ -113,6 +113,7 @@ private:
   bool snapshot_due() const;
   bool evaluation_due(Step version) const;
   bool publish(bool must);
+  void publish_last();
   void pin_for(std::uint64_t request, bool best);
   bool evaluate();
   void conclude(const MetricResult& metrics);

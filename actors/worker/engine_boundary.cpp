@@ -3,6 +3,8 @@
 
 #include "base/log.hpp"
 
+#include <poll.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,6 +79,8 @@ Engine::Boundary Engine::boundary() {
   const bool last = version.value >= last_step_;
   if (request != 0 || evaluates || last || snapshot_due())
     publish(request != 0 || evaluates || last || phases_ > 1);
+  if (last)
+    publish_last();
   if (request != 0)
     pin_for(request, false);
   if (pin_ && monotonic_now() - pinned_at_ > pin_life)
@@ -133,6 +137,16 @@ bool Engine::publish(bool must) {
     log(LogLevel::warn, "snapshot.failed", "step={} why={}", state_.key.step.value, done.error().context);
   activity_ = before;
   return done.has_value();
+}
+
+// The job's end is saved from this version, and nobody makes another: wait for a reader of an older one to let go.
+void Engine::publish_last() {
+  constexpr int again_ms = 20;
+  const auto until = monotonic_now() + job_.limits.save;
+  while (!state_.published() && monotonic_now() < until && !(comm_ && comm_->poisoned())) {
+    ::poll(nullptr, 0, again_ms);
+    publish(true);
+  }
 }
 
 void Engine::measure_snapshot(Duration cost) {

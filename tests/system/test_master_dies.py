@@ -53,6 +53,24 @@ class MasterDies(harness.SystemTest):
         self.assertEqual(report["failures"], [])
         self.assertEqual(report["generations"], 1)
 
+    def test_a_kill_before_it_listens(self):
+        job = self.job("early")
+        job.start()
+        first = harness.wait_until(lambda: job.living("master"), "a master", every=0.0005)[0]
+        os.kill(first.pid, signal.SIGKILL)
+        self.assert_finished(job, job.finish(), self.reference())
+
+    def test_node_and_master_die_one_after_the_other(self):
+        for delay in (0, 0.05, 0.5):
+            with self.subTest(delay=delay):
+                job = self.job(f"both-{delay}", epochs=LONG)
+                job.start()
+                job.wait_for_step(100)
+                os.kill(job.living("node")[0].pid, signal.SIGKILL)
+                harness.pause(delay)
+                os.kill(job.living("master")[0].pid, signal.SIGKILL)
+                self.assert_finished(job, job.finish(), self.reference(LONG), epochs=LONG)
+
 
 if __name__ == "__main__":
     harness.main()
