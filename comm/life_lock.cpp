@@ -79,10 +79,11 @@ Life state_of(std::uint32_t word) {
   return word == left_mark ? Life::left : Life::alive;
 }
 
-// The next member that did not leave, with what its life word says now; dead ones have been reported.
-std::optional<futex::Watched> next_to_watch(const Segment& segment, std::uint32_t rank) {
-  if (segment.poisoned())
-    return {};
+// The next member that did not leave and is not dead, with what its life word says now. `deaths` counts those between
+// that were dealt with: the first one poisons; for each later one the sleepers are woken again, since it may have been
+// the poisoner and have died before it woke anyone.
+std::optional<futex::Watched> next_to_watch(const Segment& segment, std::uint32_t rank, std::uint32_t& deaths) {
+  std::uint32_t dead = 0;
   for (std::uint32_t k = 1; k < segment.size(); ++k) {
     const auto peer = (rank + k) % segment.size();
     const auto& word = segment.life(peer).word;
@@ -90,11 +91,14 @@ std::optional<futex::Watched> next_to_watch(const Segment& segment, std::uint32_
     switch (state_of(seen)) {
       case Life::left: continue;
       case Life::dead: {
+        if (++dead <= deaths)
+          continue;
+        deaths = dead;
         char text[32];
         const auto end = fmt::format_to_n(text, sizeof text, "rank {} died", peer);
         segment.poison(rank, PoisonSource::watcher, peer, {text, std::min(end.size, sizeof text)});
         futex::wake_all(word); // the kernel wakes only one
-        return {};
+        continue;
       }
       case Life::absent:
       case Life::alive: return futex::Watched{&word, seen, false};
@@ -127,7 +131,7 @@ LifeLine::~LifeLine() {
 result<void> LifeLine::join(const Segment& segment, std::uint32_t rank, std::function<void()> on_poison) {
   TROUPE_ASSERT(rank < segment.size(), "rank is a member of the generation");
   Error error;
-  Order order{Order::join, {&segment, rank, std::move(on_poison), false}, &error, false};
+  Order order{Order::join, {&segment, rank, std::move(on_poison), 0}, &error, false};
   give(order);
   if (error.code != Errc::none)
     return tl::make_unexpected(std::move(error));
@@ -135,7 +139,7 @@ result<void> LifeLine::join(const Segment& segment, std::uint32_t rank, std::fun
 }
 
 void LifeLine::leave(const Segment& segment, std::uint32_t rank) noexcept {
-  Order order{Order::leave, {&segment, rank, {}, false}, nullptr, false};
+  Order order{Order::leave, {&segment, rank, {}, 0}, nullptr, false};
   give(order);
 }
 
@@ -167,15 +171,13 @@ void LifeLine::run() {
     }
     watched.assign(1, {&bell_, bell, true});
     for (auto& m : memberships_) {
-      if (const auto next = next_to_watch(*m.segment, m.rank))
+      if (const auto next = next_to_watch(*m.segment, m.rank, m.deaths))
         watched.push_back(*next);
       if (!m.segment->poisoned()) {
         watched.push_back({&m.segment->poison_word(), 0, false});
-      } else if (!m.told) {
-        m.told = true;
-        if (m.on_poison)
-          m.on_poison();
-        m.segment->wake_poisoned(); // whoever poisoned may have died before it woke anyone
+      } else if (m.on_poison) {
+        m.on_poison();
+        m.on_poison = nullptr;
       }
     }
     if (!stop_)

@@ -10,8 +10,8 @@
 // - Only the life thread takes and gives back locks, since a robust lock belongs to a thread.
 // - A ring skips members that left; a leave wakes the watcher, so leaving is never taken for death.
 // - Death of a member poisons its generation, and every life thread of it wakes and says so to its process.
-// - A poisoner may die between its mark and its wakes. Its watcher then finds the mark, and every life thread that
-//   finds one wakes all sleepers once more, so the last survivor is woken by its own.
+// - A poisoner may die between its mark and its wakes. So a member is watched also in a poisoned generation, and whoever
+//   sees one die there wakes all sleepers once more.
 #pragma once
 
 #include "comm/segment.hpp"
@@ -44,8 +44,8 @@ private:
   struct Membership {
     const Segment* segment;
     std::uint32_t rank;
-    std::function<void()> on_poison;
-    bool told; ///< the poison was seen, on_poison called and the sleepers woken
+    std::function<void()> on_poison; ///< empty once called
+    std::uint32_t deaths;            ///< of the members next to it, that were dealt with
   };
   struct Order {
     enum { join, leave, stop } what;
