@@ -10,8 +10,8 @@
 // - Only the life thread takes and gives back locks, since a robust lock belongs to a thread.
 // - A ring skips members that left; a leave wakes the watcher, so leaving is never taken for death.
 // - Death of a member poisons its generation, and every life thread of it wakes and says so to its process.
-// - A poisoner may die between its mark and its wakes. So a member is watched also in a poisoned generation, and whoever
-//   sees one die there wakes all sleepers once more.
+// - A poisoner may die between its mark and its wakes. So a member is watched also in a poisoned generation, and
+//   whoever sees one die there wakes all sleepers once more.
 #pragma once
 
 #include "comm/segment.hpp"
