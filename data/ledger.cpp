@@ -90,29 +90,41 @@ std::uint64_t* Ledger::bitmap(std::uint64_t epoch) const {
 }
 
 void Ledger::add(std::uint64_t epoch, SampleId id) {
+  add_all(epoch, {&id, 1});
+}
+
+// The epoch's part of the image is found once for all ids: this runs in every step.
+void Ledger::add_all(std::uint64_t epoch, std::span<const SampleId> ids) {
   auto& h = header();
-  ++h.added;
-  if (id >= h.rows || epoch < h.first || epoch - h.first >= h.window) {
-    ++h.strays;
+  h.added += ids.size();
+  if (epoch < h.first || epoch - h.first >= h.window) {
+    h.strays += ids.size();
     return;
   }
-  auto& word = bitmap(epoch)[id / 64];
-  const auto bit = std::uint64_t{1} << id % 64;
-  if ((word & bit) != 0)
-    repeat(epoch, id);
-  word |= bit;
+  auto* const words = bitmap(epoch);
+  const auto n = h.rows;
+  for (const auto id : ids) {
+    if (id >= n) {
+      ++h.strays;
+      continue;
+    }
+    auto& word = words[id / 64];
+    const auto bit = std::uint64_t{1} << id % 64;
+    if ((word & bit) != 0)
+      repeat(epoch, id);
+    word |= bit;
+  }
 }
 
 void Ledger::add_run(std::uint64_t first_position, std::span<const SampleId> ids) {
   const auto n = rows();
   auto epoch = first_position / n;
   auto left = n - first_position % n;
-  for (const auto id : ids) {
-    add(epoch, id);
-    if (--left == 0) {
-      ++epoch;
-      left = n;
-    }
+  while (!ids.empty()) {
+    const auto now = std::min<std::uint64_t>(left, ids.size());
+    add_all(epoch++, ids.first(now));
+    ids = ids.subspan(now);
+    left = n;
   }
 }
 

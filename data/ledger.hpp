@@ -53,6 +53,7 @@ private:
   explicit Ledger(std::byte* image) : image_(image) {}
   Header& header() const;
   Repeat* repeats() const;
+  void add_all(std::uint64_t epoch, std::span<const SampleId> ids);
   std::uint64_t* bitmap(std::uint64_t epoch) const;
   void repeat(std::uint64_t epoch, SampleId id);
   void finish_first();
