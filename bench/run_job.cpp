@@ -56,30 +56,20 @@ result<RunReport> run_job(const Scratch& scratch, const JobRun& run) {
   spec.arguments.insert(spec.arguments.end(), run.words.begin(), run.words.end());
   spec.output = output.get();
   TROUPE_ASSIGN(const auto child, spawn(spec, SIGTERM));
-  pollfd end{child.pidfd.get(), POLLIN, 0};
-  const auto deadline = monotonic_now() + run.at_most;
-  bool late = false;
-  for (int n = 0; n != 1;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - monotonic_now());
-    if (left.count() <= 0) {
-      late = true;
-      ::kill(child.pid, SIGTERM);
-      n = ::poll(&end, 1, 20'000);
-      if (n != 1)
-        ::kill(child.pid, SIGKILL);
-      break;
-    }
-    n = ::poll(&end, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000)));
+  const bool late = !ended_within(child, run.at_most);
+  if (late) {
+    send_signal(child, SIGTERM);
+    if (!ended_within(child, std::chrono::seconds(20)))
+      send_signal(child, SIGKILL);
   }
-  siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) != 0 && errno == EINTR) {
-  }
+  const auto end = reap(child);
   if (late)
     return fail(Errc::deadline, fmt::format("the job was still running after {:.0f} s:\n{}",
                                             to_ms(run.at_most) / 1e3, last_lines(words, 2000)));
-  if (info.si_code != CLD_EXITED || (info.si_status != 0 && info.si_status != 3))
-    return fail(info.si_status == 2 ? Errc::invalid : Errc::exhausted,
-                fmt::format("the job ended with {}:\n{}", info.si_status, last_lines(words, 2000)));
+  if (end.signal != 0 || (end.code != 0 && end.code != 3))
+    return fail(end.code == 2 ? Errc::invalid : Errc::exhausted,
+                fmt::format("the job ended with {}:\n{}", end.signal != 0 ? 128 + end.signal : end.code,
+                            last_lines(words, 2000)));
   return read_report(report);
 }
 

@@ -32,17 +32,6 @@ struct Ended {
   std::string words;
 };
 
-bool ended_within(const Process& child, Duration time) {
-  pollfd end{child.pidfd.get(), POLLIN, 0};
-  const auto deadline = monotonic_now() + time;
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - monotonic_now());
-    const int n = ::poll(&end, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (n > 0 || left.count() <= 0)
-      return n > 0;
-  }
-}
-
 /// SIGTERM when it is late, SIGKILL when that does not help.
 result<Ended> run(const Scratch& scratch, const std::string& program, std::vector<std::string> arguments,
                   Duration at_most) {
@@ -57,18 +46,16 @@ result<Ended> run(const Scratch& scratch, const std::string& program, std::vecto
   TROUPE_ASSIGN(const auto child, spawn(spec, SIGTERM));
   const bool late = !ended_within(child, at_most);
   if (late) {
-    ::kill(child.pid, SIGTERM);
+    send_signal(child, SIGTERM);
     if (!ended_within(child, 30s))
-      ::kill(child.pid, SIGKILL);
+      send_signal(child, SIGKILL);
   }
-  siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) != 0 && errno == EINTR) {
-  }
+  const auto end = reap(child);
   if (late)
     return fail(Errc::deadline,
                 fmt::format("{} was still running after {:.0f} s", program, to_ms(at_most) / 1e3));
   TROUPE_ASSIGN(auto words, read_file(path, 1 << 20));
-  return Ended{info.si_code == CLD_EXITED ? info.si_status : -1, std::move(words)};
+  return Ended{end.signal == 0 ? end.code : -1, std::move(words)};
 }
 
 /// The first python3 on PATH that can import torch: a distribution's own need not be the first of all.

@@ -36,17 +36,11 @@ int end_of(const Process& process) {
   return status.signal != 0 ? 128 + status.signal : status.code;
 }
 
-bool ended(const Process& process, Duration within) {
-  pollfd fd{process.pidfd.get(), POLLIN, 0};
-  return ::poll(&fd, 1,
-                static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(within).count())) == 1;
-}
-
 // Ask, wait, kill, reap.
 void finish(Process& process, int ask, Duration grace) {
-  if (!ended(process, Duration{}))
+  if (!ended_within(process, Duration{}))
     send_signal(process, ask);
-  if (!ended(process, grace))
+  if (!ended_within(process, grace))
     send_signal(process, SIGKILL);
   (void)reap(process);
 }
@@ -207,7 +201,7 @@ int Launcher::run(int config_fd) {
   bool node_gave_up = false;
   int status = 0;
   for (;;) {
-    if (ended(*master, Duration{})) {
+    if (ended_within(*master, Duration{})) {
       status = end_of(*master);
       if (asked_at_ != Time{} || !may_restart_master(status) || !restart_master(*master, config_fd, ready))
         break;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <mutex>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -102,6 +103,17 @@ ExitStatus status_of(const siginfo_t& info) {
 }
 
 } // namespace
+
+bool ended_within(const Process& process, Duration time) {
+  pollfd end{process.pidfd.get(), POLLIN, 0};
+  const auto deadline = monotonic_now() + time;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - monotonic_now());
+    const int n = ::poll(&end, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000)));
+    if (n > 0 || left.count() <= 0)
+      return n > 0;
+  }
+}
 
 ExitStatus reap(const Process& process) {
   siginfo_t info{};

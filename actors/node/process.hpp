@@ -3,6 +3,7 @@
 // outlive its callbacks' targets; callbacks run on the watcher's thread and must not block.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/errors.hpp"
 #include "base/unique_fd.hpp"
 
@@ -37,6 +38,8 @@ struct ExitStatus {
 
 /// To this very process and never to one that got its number since.
 void send_signal(const Process& process, int signal);
+/// Whether it ended before `time` was over; it is not reaped.
+bool ended_within(const Process& process, Duration time);
 /// Waits for the end of a child and reaps it. For children that no ProcessWatcher watches.
 ExitStatus reap(const Process& process);
 

@@ -3,13 +3,12 @@
 
 #include "base/log.hpp"
 
-#include <poll.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <poll.h>
 
 namespace troupe {
 
