@@ -1,5 +1,6 @@
 #include "bench/detect.hpp"
 
+#include "bench/children.hpp"
 #include "comm/host_communicator.hpp"
 #include "comm/memory_limit.hpp"
 #include "troupe/random.hpp"
@@ -8,13 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace troupe::bench {
@@ -30,57 +27,6 @@ constexpr auto compute_slice = std::chrono::microseconds(500);
 struct Board {
   std::atomic<std::uint32_t> ready{0}; ///< members that are where the kill should find them
   std::atomic<std::int64_t> free_at[most_ranks]{};
-};
-
-class SharedBoard {
-public:
-  SharedBoard() : memory_(::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    if (memory_ != MAP_FAILED)
-      board_ = new (memory_) Board;
-  }
-  ~SharedBoard() {
-    if (board_)
-      ::munmap(memory_, sizeof(Board));
-  }
-  SharedBoard(const SharedBoard&) = delete;
-  SharedBoard& operator=(const SharedBoard&) = delete;
-  Board* get() const { return board_; }
-
-private:
-  void* memory_;
-  Board* board_ = nullptr;
-};
-
-// Children of one round; none outlives it.
-class Processes {
-public:
-  Processes() = default;
-  Processes(const Processes&) = delete;
-  Processes& operator=(const Processes&) = delete;
-  ~Processes() {
-    for (auto pid : pids_)
-      ::kill(pid, SIGKILL);
-    for (auto pid : pids_)
-      ::waitpid(pid, nullptr, 0);
-  }
-  template <class Body>
-  bool start(Body body) {
-    const auto parent = ::getpid();
-    const auto pid = ::fork();
-    if (pid == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() == parent)
-        body();
-      ::_exit(0);
-    }
-    if (pid > 0)
-      pids_.push_back(pid);
-    return pid > 0;
-  }
-  void kill_last() const { ::kill(pids_.back(), SIGKILL); }
-
-private:
-  std::vector<pid_t> pids_;
 };
 
 struct Scene {
@@ -140,19 +86,18 @@ result<DetectSample> one_kill(const Scene& scene, std::uint64_t generation, Rand
     spec.members.push_back({r, 1});
   TROUPE_ASSIGN(const auto fd, Segment::create(spec));
   TROUPE_ASSIGN(const auto segment, Segment::attach(fd.get()));
-  const SharedBoard shared;
-  if (!shared.get())
-    return fail(Errc::exhausted, "bench detect: no shared memory");
-  auto& board = *shared.get();
+  const Shared<Board> shared;
+  auto& board = shared[0];
   const auto victim = scene.members - 1;
-  Processes processes;
+  Children members;
   for (std::uint32_t r = 0; r < scene.members; ++r)
-    if (!processes.start([&, r] {
+    if (!members.start([&, r] {
           LifeLine life;
           auto comm = HostCommunicator::join(fd.get(), spec, Rank{r}, life);
           if (!comm || !(*comm)->barrier())
-            return;
+            return false;
           r == victim ? be_victim(scene, board) : be_survivor(**comm, scene, board);
+          return true;
         }))
       return fail_errno(Errc::exhausted, "bench detect: fork", errno);
 
@@ -167,7 +112,7 @@ result<DetectSample> one_kill(const Scene& scene, std::uint64_t generation, Rand
   for (const auto from = monotonic_now(); monotonic_now() - from < pause;)
     ::sched_yield(); // a moment that has nothing to do with the members' own rhythm
   const auto killed = monotonic_now();
-  processes.kill_last();
+  members.kill_last();
   const bool all_free = wait_for(patience, [&] {
     return std::all_of(board.free_at, board.free_at + victim, [](const auto& at) { return at.load() != 0; });
   });

@@ -1,5 +1,6 @@
 // What the runtime costs when nothing fails: steps per second of a real job with snapshots and ledger on,
-// against the same trainer, data and communicator in a bare loop of as many processes, in alternating pairs.
+// against the same trainer, data and communicator in a bare loop of as many processes. Both live at once and take
+// turns.
 #pragma once
 
 #include "bench/bench.hpp"

@@ -3,10 +3,13 @@
 // only when it fails.
 #pragma once
 
+#include "actors/node/process.hpp"
 #include "actors/run_report.hpp"
 #include "base/clock.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/slot_bank.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,10 +37,32 @@ struct JobRun {
 /// Errc::invalid with the command's last words when it did not exit with 0; Errc::deadline when it was ended.
 result<RunReport> run_job(const Scratch& scratch, const JobRun& run);
 
+/// A job that runs while the bench looks at it, and is told to end with the object. It may be halted and let go again:
+/// all its processes but the launcher at once, so that none of them misses another. One that is halted when the bench
+/// dies is ended by its launcher.
+class RunningJob {
+public:
+  /// Returns when all `workers` train. errors: as run_job.
+  static result<std::unique_ptr<RunningJob>> start(const Scratch& scratch, const JobRun& run, std::uint32_t workers);
+  ~RunningJob();
+  RunningJob(const RunningJob&) = delete;
+  RunningJob& operator=(const RunningJob&) = delete;
+
+  void signal(int number) const;
+  /// Committed steps of worker 0, give or take the one at hand.
+  std::uint64_t steps() const;
+
+private:
+  RunningJob(Process launcher, std::string words) : launcher_(std::move(launcher)), words_(std::move(words)) {}
+  result<void> find_workers(std::uint32_t workers);
+
+  Process launcher_;
+  std::string words_;       ///< file with what the command says
+  std::vector<pid_t> pids_; ///< master, node, workers
+  std::vector<checkpoint::SlotBank> banks_;
+};
+
 /// The digits example of this build tree or installation.
 result<std::string> example_job();
-
-/// Wall-clock times (s) of committed steps from the job's metrics.jsonl: one per step, by step.
-result<std::vector<std::pair<std::uint64_t, double>>> step_times(const std::string& metrics_file);
 
 } // namespace troupe::bench

@@ -125,9 +125,10 @@ const std::vector<Setting>& table() {
      .reason = "worker deaths are answered from memory; checkpoints are for the loss of the host",
      .slot = AT(checkpoint.every)},
     {.section = "checkpoint", .key = "snapshot_every", .kind = K::cadence, .choices = {"auto", "steps"}, .resume = true,
-     .doc = "How often a version is copied to memory of the node. `auto` is every step while that costs a worker "
-            "under 1 % of its time, and less often otherwise.",
-     .reason = "at most one step is redone after a failure", .slot = AT(checkpoint.snapshot_every)},
+     .doc = "How often a version is copied to memory of the node, by its workers in turn. `auto` is every step while "
+            "that costs under 0.5 % of the job's time, and less often otherwise.",
+     .reason = "what is redone when all workers die at once; survivors hold the newest version anyway",
+     .slot = AT(checkpoint.snapshot_every)},
     {.section = "checkpoint", .key = "keep", .kind = K::count, .lowest = "1", .highest = "10000", .resume = true,
      .doc = "Newest checkpoints kept, besides the best one.",
      .reason = "the second is there when the newest fails its check, the third when that one does too",

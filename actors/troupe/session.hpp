@@ -29,7 +29,7 @@ public:
   virtual void update() = 0;
 
   // By hand, instead of gradient() and update():
-  virtual const Batch& batch(VirtualWorker v) = 0;
+  virtual const Batch& batch(VirtualWorker v) = 0; ///< until contribute(v)
   virtual Gradients& gradients(VirtualWorker v) = 0;         ///< zeroed; fill, then contribute
   virtual void contribute(VirtualWorker v, Loss loss) = 0;   ///< once per virtual worker, phase and step
   virtual const Gradients& mean() const = 0;                 ///< after reduce() returned true

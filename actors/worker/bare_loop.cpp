@@ -54,13 +54,12 @@ const StateLayout& BareLoop::layout() const {
   return impl_->layout;
 }
 
-result<Duration> BareLoop::run(Communicator& communicator, std::uint32_t first, std::uint32_t count,
-                               std::uint64_t steps) {
+result<void> BareLoop::run(Communicator& communicator, std::uint32_t first, std::uint32_t count, std::uint64_t steps,
+                           std::atomic<std::uint64_t>& done) {
   auto& s = *impl_;
   const auto& plan = s.feeder.plan();
   StepBatch batch(s.dataset, s.job.job.seed, plan.micro_batch());
   TROUPE_TRY(communicator.barrier());
-  const auto began = monotonic_now();
   for (Step step; step.value < steps; step = step.next()) {
     for (VirtualWorker v{first}; v.value < first + count; v = v.next()) {
       s.feeder.gather(step, v, batch.buffer());
@@ -85,8 +84,9 @@ result<Duration> BareLoop::run(Communicator& communicator, std::uint32_t first, 
     facts.loss = {reduced.f64[0], reduced.f64[1]};
     s.facts.point(facts, {mean, s.model.gradient_floats()});
     s.trainer.update(s.model, s.mean_view, s.facts);
+    done.store(step.value + 1, std::memory_order_relaxed);
   }
-  return monotonic_now() - began;
+  return {};
 }
 
 std::uint64_t BareLoop::model_digest() const {

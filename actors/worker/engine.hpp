@@ -123,6 +123,8 @@ private:
   void start_phase();
   void turn_to(Duration& category, Activity activity);
   std::size_t index_of(VirtualWorker v) const;
+  StepBatch* take_batch();
+  void give_back_batches();
   void write_attachment(VirtualWorker v);
   bool compare_digests(const Communicator::Reduced& reduced);
   bool divide(const Communicator::Reduced& reduced);
@@ -165,8 +167,9 @@ private:
   std::uint32_t phase_ = 0;
   std::size_t next_contribution_ = 0; ///< index into block_
   bool leaf_ready_ = false;           ///< leaf of block_[next_contribution_] was handed out
-  std::deque<StepBatch> batches_;     ///< by index in block_; made for the largest block so far
-  std::vector<std::uint8_t> gathered_;
+  std::deque<StepBatch> batches_;     ///< as many as were in use at once so far
+  std::vector<StepBatch*> idle_batches_;
+  std::vector<StepBatch*> batch_of_; ///< by index in block_; null: not gathered, or contributed for good
   StepGradients gradients_;
   StepGradients mean_view_;
   std::unique_ptr<StateMemory> mean_;
@@ -185,7 +188,8 @@ private:
   Duration snapshot_cost_{};
   Duration step_cost_{};
   std::uint64_t snapshot_interval_ = 1;
-  Time last_snapshot_{};
+  std::uint64_t members_here_ = 1; ///< of the generation, on this worker's node
+  std::uint64_t place_here_ = 0;   ///< among them
   Time last_commit_{};
 };
 

@@ -14,9 +14,8 @@ namespace troupe {
 
 namespace {
 
-// checkpoint.snapshot_every = "auto": at most this part of a worker's time, so that two workers on one core
-// stay under 2 % of the job's.
-constexpr double snapshot_share = 0.01;
+// checkpoint.snapshot_every = "auto": at most this part of the job's time, if all wait for the one that copies.
+constexpr double snapshot_share = 0.005;
 constexpr std::uint64_t longest_interval = 1024;
 constexpr Duration pin_life = std::chrono::seconds(1); // until the node has its own pin
 
@@ -99,19 +98,12 @@ bool Engine::snapshot_due() const {
   if (phases_ > 1 || (job_.job.digest_every && step % job_.job.digest_every == 0))
     return true;
   const auto& cadence = job_.checkpoint.snapshot_every;
-  switch (cadence.kind) {
-  case CadenceKind::automatic: return step % snapshot_interval_ == 0;
-  case CadenceKind::never: return false;
-  case CadenceKind::steps: return step % std::max<std::uint64_t>(1, cadence.count) == 0;
-  case CadenceKind::epochs: {
-    const auto& plan = feeder_.plan();
-    const auto epoch = plan.epoch(Step{step});
-    return step > 0 && epoch != plan.epoch(Step{step - 1}) &&
-           epoch % std::max<std::uint64_t>(1, cadence.count) == 0;
-  }
-  case CadenceKind::time: return last_commit_ - last_snapshot_ >= cadence.every;
-  }
-  return true;
+  if (cadence.kind == CadenceKind::never)
+    return false;
+  const bool fixed = cadence.kind == CadenceKind::steps;
+  const auto every = fixed ? std::max<std::uint64_t>(1, cadence.count) : snapshot_interval_;
+  // All members hold the same state, so those of one node copy in turn: one copy outlives them all.
+  return step % every == 0 && step / every % members_here_ == place_here_;
 }
 
 bool Engine::publish(bool must) {
@@ -149,12 +141,11 @@ void Engine::publish_last() {
 }
 
 void Engine::measure_snapshot(Duration cost) {
-  last_snapshot_ = monotonic_now();
   snapshot_cost_ = smooth(snapshot_cost_, cost);
   if (step_cost_ == Duration{})
     return;
   const auto share = static_cast<double>(snapshot_cost_.count()) / static_cast<double>(step_cost_.count());
-  // A power of two, so that members copy in the same steps and nobody waits for them in all the others.
+  // A power of two, so that members with nearly equal costs agree on the steps and on whose turn it is.
   const auto wanted = std::clamp(share / snapshot_share, 1.0, static_cast<double>(longest_interval));
   snapshot_interval_ = std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted)));
 }

@@ -148,12 +148,14 @@ bool Engine::enter() {
   report(WorkerPhase::connecting);
   const auto me = std::ranges::find(plan.members, assignment_->rank, &Member::rank);
   TROUPE_ASSERT(me != plan.members.end(), "a plan without this worker");
+  const auto here = [me](const Member& m) { return m.worker.node == me->worker.node; };
+  members_here_ = static_cast<std::uint64_t>(std::ranges::count_if(plan.members, here));
+  place_here_ = static_cast<std::uint64_t>(std::count_if(plan.members.begin(), me, here));
   block_.clear();
   for (std::uint32_t i = 0; i < me->virtual_count; ++i)
     block_.push_back(VirtualWorker{me->first_virtual + i});
-  while (batches_.size() < block_.size())
-    batches_.emplace_back(train_, job_.job.seed, job_.workers.micro_batch);
-  gathered_.assign(block_.size(), 0);
+  give_back_batches();
+  batch_of_.assign(block_.size(), nullptr);
   stage_ = Stage::outside;
   phase_ = 0;
   boundary_done_ = false;

@@ -11,6 +11,7 @@
 #include <limits>
 #include <poll.h>
 #include <stdexcept>
+#include <utility>
 
 namespace troupe {
 
@@ -31,7 +32,7 @@ void Engine::start_phase() {
   next_contribution_ = 0;
   leaf_ready_ = false;
   if (phase_ == 0)
-    std::ranges::fill(gathered_, 0);
+    give_back_batches();
   const auto step = state_.key.step;
   const auto& plan = feeder_.plan();
   facts_.step = step;
@@ -53,15 +54,30 @@ std::size_t Engine::index_of(VirtualWorker v) const {
   return index;
 }
 
+// The one that was used last: its memory is in the processor's cache.
+StepBatch* Engine::take_batch() {
+  if (idle_batches_.empty())
+    return &batches_.emplace_back(train_, job_.job.seed, job_.workers.micro_batch);
+  auto* batch = idle_batches_.back();
+  idle_batches_.pop_back();
+  return batch;
+}
+
+void Engine::give_back_batches() {
+  for (auto& batch : batch_of_)
+    if (batch)
+      idle_batches_.push_back(std::exchange(batch, nullptr));
+}
+
 const Batch& Engine::batch(VirtualWorker v) {
   if (stage_ != Stage::gradients)
     misuse("batch() belongs between begin() and reduce()");
   const auto index = index_of(v);
-  auto& batch = batches_[index];
-  if (!gathered_[index]) {
-    feeder_.gather(state_.key.step, v, batch.buffer());
-    gathered_[index] = 1;
+  if (!batch_of_[index]) {
+    batch_of_[index] = take_batch();
+    feeder_.gather(state_.key.step, v, batch_of_[index]->buffer());
   }
+  auto& batch = *batch_of_[index];
   batch.point(state_.key.step, feeder_.plan().epoch_at(batch.buffer().first_position()), phase_, v.value,
               false);
   return batch;
@@ -114,11 +130,14 @@ void Engine::write_attachment(VirtualWorker v) {
     phase_ == 0 && job_.job.digest_every && step % job_.job.digest_every == 0 && state_.published();
   auto& header = attachments_.header(attachment);
   header = {step, AttachmentKind::gradient, phase_, compares ? state_.published_digest() : 0, 0};
-  if (gathered_[index]) {
-    const auto ids = batches_[index].ids();
-    std::memcpy(attachments_.ids(attachment), ids.data(), ids.size_bytes());
-    header.count = ids.size();
-  }
+  auto*& batch = batch_of_[index];
+  if (!batch)
+    return;
+  const auto ids = batch->ids();
+  std::memcpy(attachments_.ids(attachment), ids.data(), ids.size_bytes());
+  header.count = ids.size();
+  if (phase_ + 1 == phases_)
+    idle_batches_.push_back(std::exchange(batch, nullptr));
 }
 
 void Engine::gradient(VirtualWorker v) {

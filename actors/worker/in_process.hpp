@@ -46,10 +46,9 @@ public:
   ~BareLoop();
 
   const StateLayout& layout() const;
-  /// Steps [0, steps) with the virtual workers [first, first + count) in this process. Returns the time it
-  /// took.
-  result<Duration> run(Communicator& communicator, std::uint32_t first, std::uint32_t count,
-                       std::uint64_t steps);
+  /// Steps [0, steps) with the virtual workers [first, first + count) in this process; `done` counts them for others.
+  result<void> run(Communicator& communicator, std::uint32_t first, std::uint32_t count, std::uint64_t steps,
+                   std::atomic<std::uint64_t>& done);
   std::uint64_t model_digest() const;
 
 private:

@@ -23,20 +23,16 @@ void pass_on(WorkerSelf self, Outgoing& out) {
     self->send(state.node, Message<schema::FaultReached>::from(reached));
 }
 
-void send_progress(WorkerSelf self) {
-  auto progress = self->state.port->take_progress();
-  self->send(self->state.node, Message<schema::ProgressReport>::from(progress));
-}
-
-// Half a heartbeat between progress messages; every second one carries the whole report as well.
+// The whole report, and what is new; where nothing is, the times every second beat.
 void beat(WorkerSelf self) {
   auto& state = self->state;
-  self->delayed_send(self, state.heartbeat / 2, BeatAtom::value);
+  self->delayed_send(self, state.heartbeat, BeatAtom::value);
   if (!state.node)
     return;
-  send_progress(self);
-  if (++state.beats % 2 == 0)
-    self->send(state.node, Message<schema::WorkerReport>::from(state.port->last_report()));
+  const auto progress = state.port->take_progress();
+  if (!progress.rows.empty() || ++state.beats % 2 == 0)
+    self->send(state.node, Message<schema::ProgressReport>::from(progress));
+  self->send(state.node, Message<schema::WorkerReport>::from(state.port->last_report()));
 }
 
 } // namespace
@@ -52,7 +48,7 @@ caf::behavior worker_actor(WorkerSelf self, ProcessPort* port, WorkerKey me, Dur
     if (self->state.node && down.source == caf::actor_cast<caf::actor_addr>(self->state.node))
       self->state.port->leave("the node is gone");
   });
-  self->delayed_send(self, heartbeat / 2, BeatAtom::value);
+  self->delayed_send(self, heartbeat, BeatAtom::value);
   return {
     [self](Outgoing& out) {
       if (self->state.node)
@@ -82,7 +78,7 @@ caf::behavior worker_actor(WorkerSelf self, ProcessPort* port, WorkerKey me, Dur
       // The engine is done: the last rows and the last report go out before the process ends.
       if (!self->state.node)
         return;
-      send_progress(self);
+      self->send(self->state.node, Message<schema::ProgressReport>::from(self->state.port->take_progress()));
       self->send(self->state.node, Message<schema::WorkerReport>::from(self->state.port->last_report()));
     },
   };

@@ -272,7 +272,9 @@ BOOST_AUTO_TEST_CASE(the_bare_loop_gives_the_same_bits) {
   const auto& layout = bare.layout();
   LocalCommunicator comm({Generation{1}, layout.virtual_workers, layout.leaf_floats, layout.leaf_doubles,
                           layout.attachment_bytes});
-  BOOST_TEST(bare.run(comm, 0, layout.virtual_workers, 12).has_value());
+  std::atomic<std::uint64_t> done{0};
+  BOOST_TEST(bare.run(comm, 0, layout.virtual_workers, 12, done).has_value());
+  BOOST_TEST(done == 12U);
   BOOST_TEST(bare.model_digest() == train(job).end.model_digest);
 }
 
