@@ -68,6 +68,7 @@ public:
     for (auto pid : pids_)
       ::kill(pid, number);
   }
+  const std::vector<pid_t>& pids() const { return pids_; }
   void kill_last() const { ::kill(pids_.back(), SIGKILL); }
   /// Waits for all; whether each exited with 0.
   bool all_fine() {

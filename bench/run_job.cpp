@@ -119,8 +119,8 @@ result<void> RunningJob::find_workers(std::uint32_t workers) {
     banks_.clear();
     for (const auto pid : pids_)
       add_banks(pid, banks_);
-    const auto theirs = children_of(pids_);
-    pids_.insert(pids_.end(), theirs.begin(), theirs.end());
+    workers_ = children_of(pids_);
+    pids_.insert(pids_.end(), workers_.begin(), workers_.end());
     if (banks_.size() == workers)
       return {};
   }

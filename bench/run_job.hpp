@@ -49,6 +49,8 @@ public:
   RunningJob& operator=(const RunningJob&) = delete;
 
   void signal(int number) const;
+  /// Of its worker processes, which train on their main threads.
+  const std::vector<pid_t>& workers() const { return workers_; }
   /// Committed steps of worker 0, give or take the one at hand.
   std::uint64_t steps() const;
 
@@ -59,6 +61,7 @@ private:
   Process launcher_;
   std::string words_;       ///< file with what the command says
   std::vector<pid_t> pids_; ///< master, node, workers
+  std::vector<pid_t> workers_;
   std::vector<checkpoint::SlotBank> banks_;
 };
 
