@@ -18,9 +18,12 @@ result<ControlReply> ask_master(const std::string& host, std::uint16_t port, con
   TROUPE_ASSIGN(auto gate, connect(system, host, port, std::min<Duration>(patience, std::chrono::seconds(5))));
   result<ControlReply> answer = fail(Errc::deadline, "no answer");
   caf::scoped_actor self{system};
-  self->request(gate, patience, Message<schema::ControlRequest>::from(request))
-    .receive([&](const Message<schema::ControlReply>& message) { answer = message.read(); },
-             [&](const caf::error& e) { answer = fail(Errc::deadline, caf::to_string(e)); });
+  // Not a request: CAF never answers one to a process that died, and a save may take minutes.
+  self->monitor(gate);
+  self->send(gate, Message<schema::ControlRequest>::from(request));
+  self->receive([&](const Message<schema::ControlReply>& message) { answer = message.read(); },
+                [&](const caf::down_msg&) { answer = fail(Errc::peer_lost, "it died meanwhile; ask again"); },
+                caf::after(patience) >> [] {});
   return answer;
 }
 

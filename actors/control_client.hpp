@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// Blocks until the answer is there. errors: retry_later (nobody listens there), deadline or invalid (it listens but
-/// gave no answer that can be read within `patience`).
+/// Blocks until the answer is there. errors: retry_later (nobody listens there), peer_lost (it died before it
+/// answered), deadline or invalid (it listens but gave no answer that can be read within `patience`).
 result<ControlReply> ask_master(const std::string& host, std::uint16_t port, const ControlRequest& request,
                                 Duration patience);
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto patience = std::chrono::seconds(30); // for a job to train, and to end when told to
+constexpr auto job_patience = std::chrono::seconds(30); // for a job to train, and to end when told to
 
 result<Process> launch(const Scratch& scratch, const JobRun& run, const std::string& report, const std::string& words) {
   if (scratch.path().empty())
@@ -113,7 +113,7 @@ result<std::unique_ptr<RunningJob>> RunningJob::start(const Scratch& scratch, co
 }
 
 result<void> RunningJob::find_workers(std::uint32_t workers) {
-  const auto until = monotonic_now() + patience;
+  const auto until = monotonic_now() + job_patience;
   while (!ended_within(launcher_, std::chrono::milliseconds(20)) && monotonic_now() < until) {
     pids_ = children_of({launcher_.pid});
     banks_.clear();
@@ -131,7 +131,7 @@ result<void> RunningJob::find_workers(std::uint32_t workers) {
 RunningJob::~RunningJob() {
   signal(SIGCONT);
   send_signal(launcher_, SIGTERM);
-  if (!ended_within(launcher_, patience))
+  if (!ended_within(launcher_, job_patience))
     send_signal(launcher_, SIGKILL);
   reap(launcher_);
 }
@@ -143,6 +143,14 @@ void RunningJob::signal(int number) const {
 
 std::uint64_t RunningJob::steps() const {
   return banks_.front().pulse().step.load(std::memory_order_relaxed);
+}
+
+std::uint64_t RunningJob::generation() const {
+  return banks_.front().pulse().generation.load(std::memory_order_relaxed);
+}
+
+bool RunningJob::workers_live() const {
+  return std::ranges::all_of(workers_, [](pid_t pid) { return ::kill(pid, 0) == 0; });
 }
 
 result<std::string> example_job() {

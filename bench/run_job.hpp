@@ -53,6 +53,9 @@ public:
   const std::vector<pid_t>& workers() const { return workers_; }
   /// Committed steps of worker 0, give or take the one at hand.
   std::uint64_t steps() const;
+  std::uint64_t generation() const;
+  /// Whether all processes that workers() named are still there.
+  bool workers_live() const;
 
 private:
   RunningJob(Process launcher, std::string words) : launcher_(std::move(launcher)), words_(std::move(words)) {}

@@ -2,6 +2,7 @@
 // bench/.
 #include "bench/bench.hpp"
 #include "bench/detect.hpp"
+#include "bench/master_death.hpp"
 #include "bench/overhead.hpp"
 #include "bench/recovery.hpp"
 #include "cli/commands.hpp"
@@ -64,6 +65,7 @@ result<BenchReport> detect(const BenchOptions& options) {
 
 int cmd_bench(const BenchOptions& options) {
   auto report = options.name == "detect"     ? detect(options)
+                : options.name == "master"   ? bench::master_death(options, show)
                 : options.name == "recovery" ? bench::recovery(options, show)
                                              : bench::overhead(options, show);
   if (report)

@@ -85,7 +85,7 @@ int cmd_master(const MasterOptions& options) {
 
   auto data = read_job_data(*config);
   if (!data)
-    return complain(data.error().context, exit_failed);
+    return complain(data.error().context, data.error().code == Errc::invalid ? exit_usage : exit_failed);
   TerminalDisplay display(internal["quiet"] == "1");
   MasterInputs inputs;
   inputs.config = *config;

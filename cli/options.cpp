@@ -118,14 +118,14 @@ void add_tools(CLI::App& app, Options& o) {
     ->required()
     ->type_name("EVENTS");
   replay->add_flag("--verbose", o.replay.verbose, "Print every record");
-  auto* bench = app.add_subcommand("bench", "Measure: recovery, detect, overhead");
+  auto* bench = app.add_subcommand("bench", "Measure: recovery, detect, overhead, master");
   bench->add_option("name", o.bench.name, "Which one")
     ->required()
-    ->check(CLI::IsMember({"recovery", "detect", "overhead"}));
+    ->check(CLI::IsMember({"recovery", "detect", "overhead", "master"}));
   bench->add_option("--json", o.bench.json, "Write the rows as JSON")->type_name("FILE");
   bench->add_option("--job", o.bench.job, "Job file; the digits example unless given")->type_name("JOB.toml");
   bench->add_option("--workers", o.bench.workers, "Workers")->check(CLI::Range(1u, 4096u));
-  bench->add_option("--kills", o.bench.kills, "Kills (recovery) or deaths (detect) per case")
+  bench->add_option("--kills", o.bench.kills, "Kills (recovery, master) or deaths (detect) per case")
     ->check(CLI::Range(1u, 1000000u));
   bench->add_option("--pairs", o.bench.pairs, "Alternating pairs of runs (overhead)")
     ->check(CLI::Range(1u, 1001u));

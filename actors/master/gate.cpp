@@ -244,6 +244,10 @@ void control(GateSelf self, const ControlRequest& request, caf::response_promise
     auto rank = number(request, 1);
     if (!rank)
       return reply(false, rank.error().context);
+    if (const auto& now = st.generation; now && now->plan)
+      if (const auto members = now->plan->members.size(); *rank >= members)
+        return reply(false, fmt::format("no worker {}: generation {} has workers 0 to {}", *rank,
+                                        now->plan->generation.value, members - 1));
     tell_kernels(directory, KillRequest{*rank, "troupe kill"});
     reply(true, fmt::format("killing worker {}", *rank));
   } else {

@@ -270,6 +270,7 @@ result<std::unique_ptr<Assignment>> ProcessPort::open(const Join& join, Term ter
     }
     rank_ = join.rank;
     row_rank_.store(rank_.value, std::memory_order_relaxed);
+    bank_->pulse().generation.store(plan.generation.value, std::memory_order_relaxed);
     return assignment;
   }
 }

@@ -9,6 +9,7 @@ CASES = {
     "recovery": {"hold", "shrink"},
     "detect": set(),
     "overhead": set(),
+    "master": {"master killed"},
 }
 
 

@@ -29,6 +29,9 @@ class Control(harness.SystemTest):
         self.assert_code(job.control("save"), 0)
         harness.wait_until(lambda: os.listdir(os.path.join(job.dir, "checkpoints")), "a checkpoint", 20)
 
+        missing = job.control("kill", "worker", "99")
+        self.assertEqual(missing.code, 1, missing.tail())
+        self.assertIn("no worker 99", missing.tail())
         before = {one.pid for one in job.living("worker")}
         self.assert_code(job.control("kill", "worker", "1"), 0)
         harness.wait_until(lambda: len({one.pid for one in job.living("worker")} - before) == 1, "a replacement", 20)

@@ -56,6 +56,9 @@ class Errors(JobFiles):
     def test_missing_data_tell_how_to_get_them(self):
         self.refused(harness.DIGITS, 2, "nowhere.csv.gz", data__path=os.path.join(self.scratch, "nowhere.csv.gz"))
 
+    def test_a_batch_of_thousands_of_epochs(self):
+        self.refused(harness.DIGITS, 2, "workers.micro_batch", "1440 rows", workers__micro_batch=16000000)
+
     # --- what only shows when it runs: exit 1, the first cause first ---
 
     def test_a_trainer_that_throws_in_build_is_not_restarted(self):

@@ -1,6 +1,7 @@
 """The master may die: whenever it is killed, its command starts it again, it continues from its journal, workers go on
 meanwhile with their process ids, and the result is that of an undisturbed run."""
 
+import concurrent.futures
 import os
 import random
 import signal
@@ -52,6 +53,20 @@ class MasterDies(harness.SystemTest):
         report = self.assert_finished(job, job.finish(), self.reference(LONG), epochs=LONG)
         self.assertEqual(report["failures"], [])
         self.assertEqual(report["generations"], 1)
+
+    def test_a_save_that_is_waited_for_is_told(self):
+        job = self.job("asked", epochs=100000)
+        job.start()
+        job.wait_for_step(100)
+        master = job.living("master")[0].pid
+        os.kill(master, signal.SIGSTOP)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asker = pool.submit(job.control, "save", seconds=15)  # its own limit is two minutes
+            harness.pause(0.3)
+            os.kill(master, signal.SIGKILL)
+            told = asker.result()
+        self.assertEqual(told.code, 1, told.tail())
+        job.kill_all()
 
     def test_a_kill_before_it_listens(self):
         job = self.job("early")
