@@ -32,7 +32,7 @@ struct PaceCase {
 
 /// Puts the trainers' threads on the processors in turn. Where the scheduler leaves them by chance, three on one and
 /// one on the other for seconds, makes more of a difference than anything that is measured here.
-void spread(const std::vector<pid_t>& workers) {
+void spread(const std::vector<pid_t>& threads) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0)
@@ -41,11 +41,11 @@ void spread(const std::vector<pid_t>& workers) {
   for (int p = 0; p < CPU_SETSIZE; ++p)
     if (CPU_ISSET(p, &allowed))
       processors.push_back(p);
-  for (std::size_t w = 0; w < workers.size(); ++w) {
+  for (std::size_t w = 0; w < threads.size(); ++w) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(processors[w % processors.size()], &one);
-    ::sched_setaffinity(workers[w], sizeof one, &one);
+    ::sched_setaffinity(threads[w], sizeof one, &one);
   }
 }
 
@@ -91,7 +91,7 @@ public:
     return bare;
   }
   void signal(int number) const { members_.signal(number); }
-  const std::vector<pid_t>& workers() const { return members_.pids(); }
+  const std::vector<pid_t>& trainer_threads() const { return members_.pids(); }
   std::uint64_t steps() const { return done_[0].load(std::memory_order_relaxed); }
 
 private:
@@ -138,8 +138,8 @@ result<void> measure(const PaceCase& c, const std::string& job, const BenchOptio
   bare->signal(SIGSTOP);
   TROUPE_ASSIGN(const auto managed, RunningJob::start(scratch, run, options.workers));
   managed->signal(SIGSTOP);
-  spread(bare->workers());
-  spread(managed->workers());
+  spread(bare->trainer_threads());
+  spread(managed->trainer_threads());
   Pace warm_up;
   take_turn(*bare, warm_up);
   take_turn(*managed, warm_up);

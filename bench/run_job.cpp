@@ -1,5 +1,6 @@
 #include "bench/run_job.hpp"
 
+#include "actors/worker/worker_process.hpp"
 #include "cli/report.hpp"
 
 #include <fmt/format.h>
@@ -147,6 +148,16 @@ std::uint64_t RunningJob::steps() const {
 
 std::uint64_t RunningJob::generation() const {
   return banks_.front().pulse().generation.load(std::memory_order_relaxed);
+}
+
+std::vector<pid_t> RunningJob::trainer_threads() const {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto pid : workers_)
+    for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/task", pid), ignored))
+      if (read_file(entry.path() / "comm", 64).value_or("") == fmt::format("{}\n", trainer_thread_name))
+        found.push_back(std::atoi(entry.path().filename().c_str()));
+  return found;
 }
 
 bool RunningJob::workers_live() const {

@@ -49,12 +49,12 @@ public:
   RunningJob& operator=(const RunningJob&) = delete;
 
   void signal(int number) const;
-  /// Of its worker processes, which train on their main threads.
-  const std::vector<pid_t>& workers() const { return workers_; }
+  /// The threads that train, one in each worker process.
+  std::vector<pid_t> trainer_threads() const;
   /// Committed steps of worker 0, give or take the one at hand.
   std::uint64_t steps() const;
   std::uint64_t generation() const;
-  /// Whether all processes that workers() named are still there.
+  /// Whether all worker processes of the start are still there.
   bool workers_live() const;
 
 private:

@@ -16,6 +16,7 @@
 #include <caf/actor_system.hpp>
 
 #include <functional>
+#include <sys/prctl.h>
 #include <thread>
 
 namespace troupe {
@@ -99,6 +100,7 @@ bool run_worker(const WorkerInputs& inputs) {
   caf::actor module_actors;
   install_crash_handler();
   std::thread trainer([&] {
+    ::prctl(PR_SET_NAME, trainer_thread_name);
     const CrashStack crash_stack; // so that a stack overflow of the trainer is seen, too
     done = run_trainer(inputs.config, port, [&](const std::vector<ActorSpec>& specs) -> result<void> {
       TROUPE_TRY(check_places(specs));

@@ -10,6 +10,8 @@
 
 namespace troupe {
 
+inline constexpr const char* trainer_thread_name = "trainer"; ///< as tools of the system show it
+
 struct WorkerInputs {
   JobConfig config;
   WorkerKey me;
