@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -30,15 +31,19 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// The last step in a file of an earlier term, from its last whole line.
-Step last_step(int fd) {
-  char tail[4096];
+constexpr std::size_t longest_line = 64 << 10; // 64 metrics of 40 characters are far from it
+
+// The step after the last one in a file of an earlier term. Half a line, of a master that was killed while it wrote, is
+// cut off: the next one must not be appended to it.
+Step next_step(int fd) {
   const auto size = ::lseek(fd, 0, SEEK_END);
-  const auto from = size > static_cast<off_t>(sizeof tail) ? size - static_cast<off_t>(sizeof tail) : 0;
-  const auto n = ::pread(fd, tail, sizeof tail, from);
-  if (n <= 0)
-    return {};
-  const std::string text(tail, static_cast<std::size_t>(n));
+  const auto from = std::max<off_t>(0, size - static_cast<off_t>(longest_line));
+  std::string text(static_cast<std::size_t>(size - from), '\0');
+  const auto n = ::pread(fd, text.data(), text.size(), from);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, n)));
+  const auto whole = text.rfind('\n') + 1; // 0 without any
+  if (whole < text.size() && ::ftruncate(fd, from + static_cast<off_t>(whole)) == 0)
+    text.resize(whole);
   Step next;
   for (std::size_t at = 0; (at = text.find("{\"step\":", at)) != std::string::npos; ++at)
     next = std::max(next, Step{std::strtoull(text.c_str() + at + 8, nullptr, 10) + 1});
@@ -72,7 +77,7 @@ MetricsFile::MetricsFile(const std::string& path)
   if (!fd_)
     error_ = fail_errno(Errc::exhausted, "open " + path, errno).value().context;
   else
-    written_before_ = last_step(fd_.get());
+    written_before_ = next_step(fd_.get());
 }
 
 void MetricsFile::add(const ProgressRow& row) {
