@@ -9,6 +9,7 @@
 #include <linux/close_range.h>
 #include <mutex>
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -24,6 +25,8 @@ namespace {
 [[noreturn]] void become(const char* program, char* const* argv, const SpawnSpec& spec, pid_t parent,
                          int death_signal) {
   ::setpgid(0, 0);
+  const sched_param ordinary{};
+  ::sched_setscheduler(0, ::sched_getscheduler(parent), &ordinary); // not that of the actor's thread that forks
   if (death_signal != 0)
     ::prctl(PR_SET_PDEATHSIG, death_signal);
   if (::getppid() != parent)
